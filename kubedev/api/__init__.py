@@ -1,0 +1,1 @@
+"""The vocabulary: quantities, names, objects and messages as plain values."""

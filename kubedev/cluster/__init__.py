@@ -1,0 +1,1 @@
+"""Store and watch, clock, history; puts nodes, plugins and scheduler together."""

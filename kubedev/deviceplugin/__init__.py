@@ -1,0 +1,1 @@
+"""The plugin's side: devices, their health, preferred allocation, what Allocate answers."""

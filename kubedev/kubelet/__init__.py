@@ -1,0 +1,1 @@
+"""The node's side: registration, device manager, topology manager, CPU manager, admission."""

@@ -1,0 +1,199 @@
+"""What happens to a kubelet (events), and what it wants done in the world (effects).
+
+The kubelet itself is `step(state, event) -> state, effects` (kubelet.py); a driver carries the effects out,
+over gRPC or in memory, and posts what comes of them as further events.
+"""
+
+from dataclasses import dataclass
+
+from kubedev.api.messages import Answer, Call, Device, RegisterRequest
+from kubedev.api.objects import Pod
+from kubedev.api.quantity import Quantity
+
+__all__ = [
+    "Answered",
+    "Ask",
+    "CloseStream",
+    "ContainerExited",
+    "Effect",
+    "KubeletEvent",
+    "KubeletRestarted",
+    "ListReceived",
+    "NodeStatus",
+    "NodeStatusDue",
+    "OpenStream",
+    "PluginRegistering",
+    "PodBound",
+    "PodDeleted",
+    "PodStatus",
+    "Reply",
+    "SourcesReady",
+    "StartContainer",
+    "StopContainer",
+    "StreamEnded",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginRegistering:
+    """A plugin called Register; `Reply` with the same `register_id` answers it."""
+
+    register_id: int
+    request: RegisterRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer to the call that `Ask` sent."""
+
+    call_id: int
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class ListReceived:
+    """A ListAndWatch message came on the stream of `client`."""
+
+    client: int
+    devices: tuple[Device, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnded:
+    """The ListAndWatch stream of `client` ended: the plugin died, stopped or broke the protocol."""
+
+    client: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodBound:
+    """The kubelet's watch shows a pod bound to this node."""
+
+    pod: Pod
+
+
+@dataclass(frozen=True, slots=True)
+class PodDeleted:
+    """The pod is to go: its containers are stopped and its devices are free once it is no longer active."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerExited:
+    """A container's process ended, by itself or because it was stopped."""
+
+    pod_uid: str
+    container: str
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatusDue:
+    """The node status is written (every ten seconds in a real kubelet): GetCapacity is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletRestarted:
+    """The process ends and starts again: all that remains is the checkpoint and the running containers."""
+
+    checkpoint: str | None
+    pods: tuple[Pod, ...] = ()
+    reboot: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesReady:
+    """All sources of pods have been seen since the start: records of pods that are gone may be dropped."""
+
+
+KubeletEvent = (
+    PluginRegistering
+    | Answered
+    | ListReceived
+    | StreamEnded
+    | PodBound
+    | PodDeleted
+    | ContainerExited
+    | NodeStatusDue
+    | KubeletRestarted
+    | SourcesReady
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Send a call to a plugin; its answer comes back as `Answered`."""
+
+    call_id: int
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStream:
+    """Open ListAndWatch to the plugin at `socket`; its messages come as `ListReceived` of this `client`."""
+
+    client: int
+    resource: str
+    socket: str
+
+
+@dataclass(frozen=True, slots=True)
+class CloseStream:
+    """Close the connection of `client`."""
+
+    client: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Answer a Register call: None is success, a text is a gRPC error of code Unknown."""
+
+    register_id: int
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatus:
+    """The node's device resources as they are to be written to its status; the rest of the status stays."""
+
+    capacity: tuple[tuple[str, Quantity], ...]
+    allocatable: tuple[tuple[str, Quantity], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PodStatus:
+    """The pod's phase (Pending, Running, Succeeded, Failed) with reason and message, for the API server."""
+
+    uid: str
+    phase: str
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StartContainer:
+    """Create and start a container with the options that the CRI request carries.
+
+    `devices` are (host path, container path, permissions), `mounts` (host path, container path, read only).
+    """
+
+    pod_uid: str
+    container: str
+    envs: tuple[tuple[str, str], ...] = ()
+    mounts: tuple[tuple[str, str, bool], ...] = ()
+    devices: tuple[tuple[str, str, str], ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
+    cdi_devices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StopContainer:
+    """Stop a container; its end comes back as `ContainerExited`."""
+
+    pod_uid: str
+    container: str
+
+
+Effect = Ask | OpenStream | CloseStream | Reply | NodeStatus | PodStatus | StartContainer | StopContainer

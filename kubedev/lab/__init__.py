@@ -1,0 +1,1 @@
+"""What a lab is made of: predict, check, questions, slides."""

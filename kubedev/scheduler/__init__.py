@@ -1,0 +1,1 @@
+"""The scheduler: Resource, Fits, filters, scores, queue, cache, preemption, the cycle."""

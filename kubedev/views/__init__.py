@@ -1,0 +1,1 @@
+"""Graph, figure, table and sentence from a state; the live widgets."""
