@@ -1,0 +1,365 @@
+"""Pods, nodes and what stands around them, read from manifests (dicts in Kubernetes' JSON form).
+
+Fields have Kubernetes' names in snake_case; times are seconds since 1970. Go source:
+`k8s.io/api/core/v1/types.go`. Reading fills in what every pod has (namespace `default`, a uid `namespace/name`,
+the scheduler's name) and nothing else: defaulting and validation stand in `manifests`. The manifest itself is
+kept beside, for whoever needs a field that is not read here. Mappings are not to be changed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from kubedev.api.fields import Fields
+from kubedev.api.quantity import Quantity
+from kubedev.api.selectors import (
+    Affinity,
+    LabelSelector,
+    Taint,
+    Toleration,
+    TopologySpreadConstraint,
+)
+
+__all__ = [
+    "Condition",
+    "Container",
+    "ContainerImage",
+    "ContainerPort",
+    "Manifest",
+    "Namespace",
+    "Node",
+    "OwnerReference",
+    "Pod",
+    "PodDisruptionBudget",
+    "PriorityClass",
+    "ResourceList",
+    "Service",
+    "Workload",
+]
+
+Manifest = Mapping[str, Any]
+ResourceList = Mapping[str, Quantity]
+Labels = Mapping[str, str]
+
+DEFAULT_NAMESPACE = "default"
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerPort:
+    """A port of a container; `host_port` 0 takes none of the node's."""
+
+    container_port: int = 0
+    host_port: int = 0
+    protocol: str = "TCP"
+    host_ip: str = ""
+
+    @classmethod
+    def read(cls, fields: Fields) -> Self:
+        return cls(
+            fields.integer("containerPort"),
+            fields.integer("hostPort"),
+            fields.text("protocol", "TCP"),
+            fields.text("hostIP"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A container or init container; `envs` are the names and plain values of its environment, in order."""
+
+    name: str
+    image: str = ""
+    requests: ResourceList = field(default_factory=dict)
+    limits: ResourceList = field(default_factory=dict)
+    restart_policy: str | None = None
+    ports: tuple[ContainerPort, ...] = ()
+    envs: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def restartable(self) -> bool:
+        """Whether it is a sidecar: an init container that goes on running."""
+        return self.restart_policy == "Always"
+
+    @classmethod
+    def read(cls, fields: Fields) -> Self:
+        resources = fields.child("resources")
+        return cls(
+            fields.text("name"),
+            fields.text("image"),
+            resources.quantities("requests"),
+            resources.quantities("limits"),
+            fields.text("restartPolicy") or None,
+            tuple(map(ContainerPort.read, fields.children("ports"))),
+            tuple((env.text("name"), env.text("value")) for env in fields.children("env")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerReference:
+    """Who made this object; `controller` marks the one that manages it."""
+
+    kind: str
+    name: str
+    uid: str = ""
+    api_version: str = ""
+    controller: bool = False
+
+    @classmethod
+    def read(cls, fields: Fields) -> Self:
+        return cls(
+            fields.text("kind"),
+            fields.text("name"),
+            fields.text("uid"),
+            fields.text("apiVersion"),
+            fields.boolean("controller"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition of a pod or node; status is True, False or Unknown."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: float | None = None
+
+    @classmethod
+    def read(cls, fields: Fields) -> Self:
+        return cls(
+            fields.text("type"),
+            fields.text("status"),
+            fields.text("reason"),
+            fields.text("message"),
+            fields.time("lastTransitionTime"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod; `priority` is None where admission has not resolved its class yet."""
+
+    name: str
+    namespace: str = DEFAULT_NAMESPACE
+    uid: str = ""
+    labels: Labels = field(default_factory=dict)
+    annotations: Labels = field(default_factory=dict)
+    owner_references: tuple[OwnerReference, ...] = ()
+    resource_version: str = ""
+    creation_timestamp: float | None = None
+    deletion_timestamp: float | None = None
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: ResourceList = field(default_factory=dict)
+    restart_policy: str = "Always"
+    node_name: str = ""
+    node_selector: Labels = field(default_factory=dict)
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str | None = None
+    scheduler_name: str = DEFAULT_SCHEDULER
+    scheduling_gates: tuple[str, ...] = ()
+    host_network: bool = False
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+    start_time: float | None = None
+    nominated_node_name: str = ""
+    qos_class: str = ""
+    conditions: tuple[Condition, ...] = ()
+    manifest: Manifest = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, manifest: Manifest) -> Self:
+        """Read a manifest, or raise FieldError where a field has the wrong type."""
+        fields = Fields.of(manifest)
+        metadata, spec, status = fields.child("metadata"), fields.child("spec"), fields.child("status")
+        name, namespace = metadata.text("name"), metadata.text("namespace", DEFAULT_NAMESPACE)
+        return cls(
+            name=name,
+            namespace=namespace,
+            uid=metadata.text("uid", f"{namespace}/{name}"),
+            labels=metadata.text_map("labels"),
+            annotations=metadata.text_map("annotations"),
+            owner_references=tuple(map(OwnerReference.read, metadata.children("ownerReferences"))),
+            resource_version=metadata.text("resourceVersion"),
+            creation_timestamp=metadata.time("creationTimestamp"),
+            deletion_timestamp=metadata.time("deletionTimestamp"),
+            **read_pod_spec(spec),
+            phase=status.text("phase"),
+            reason=status.text("reason"),
+            message=status.text("message"),
+            start_time=status.time("startTime"),
+            nominated_node_name=status.text("nominatedNodeName"),
+            qos_class=status.text("qosClass"),
+            conditions=tuple(map(Condition.read, status.children("conditions"))),
+            manifest=manifest,
+        )
+
+
+def read_pod_spec(spec: Fields) -> dict[str, Any]:
+    """The fields of a pod that stand in its spec."""
+    spread = spec.children("topologySpreadConstraints")
+    return {
+        "containers": tuple(map(Container.read, spec.children("containers"))),
+        "init_containers": tuple(map(Container.read, spec.children("initContainers"))),
+        "overhead": spec.quantities("overhead"),
+        "restart_policy": spec.text("restartPolicy", "Always"),
+        "node_name": spec.text("nodeName"),
+        "node_selector": spec.text_map("nodeSelector"),
+        "affinity": Affinity.read(spec.child("affinity")) if spec.has("affinity") else None,
+        "tolerations": tuple(map(Toleration.read, spec.children("tolerations"))),
+        "topology_spread_constraints": tuple(map(TopologySpreadConstraint.read, spread)),
+        "priority": spec.optional_integer("priority"),
+        "priority_class_name": spec.text("priorityClassName"),
+        "preemption_policy": spec.text("preemptionPolicy") or None,
+        "scheduler_name": spec.text("schedulerName", DEFAULT_SCHEDULER),
+        "scheduling_gates": tuple(gate.text("name") for gate in spec.children("schedulingGates")),
+        "host_network": spec.boolean("hostNetwork"),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerImage:
+    """An image on a node under all its names; size in bytes."""
+
+    names: tuple[str, ...]
+    size_bytes: int = 0
+
+    @classmethod
+    def read(cls, fields: Fields) -> Self:
+        return cls(fields.texts("names"), fields.integer("sizeBytes"))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node; `allocatable` is what pods can have of its `capacity`."""
+
+    name: str
+    labels: Labels = field(default_factory=dict)
+    annotations: Labels = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    capacity: ResourceList = field(default_factory=dict)
+    allocatable: ResourceList = field(default_factory=dict)
+    images: tuple[ContainerImage, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    manifest: Manifest = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, manifest: Manifest) -> Self:
+        """Read a manifest, or raise FieldError where a field has the wrong type."""
+        fields = Fields.of(manifest)
+        metadata, spec, status = fields.child("metadata"), fields.child("spec"), fields.child("status")
+        return cls(
+            name=metadata.text("name"),
+            labels=metadata.text_map("labels"),
+            annotations=metadata.text_map("annotations"),
+            taints=tuple(map(Taint.read, spec.children("taints"))),
+            unschedulable=spec.boolean("unschedulable"),
+            capacity=status.quantities("capacity"),
+            allocatable=status.quantities("allocatable"),
+            images=tuple(map(ContainerImage.read, status.children("images"))),
+            conditions=tuple(map(Condition.read, status.children("conditions"))),
+            manifest=manifest,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A namespace; its labels count for namespace selectors."""
+
+    name: str
+    labels: Labels = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, manifest: Manifest) -> Self:
+        metadata = Fields.of(manifest).child("metadata")
+        return cls(metadata.text("name"), metadata.text_map("labels"))
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service: the default topology spread counts the pods that it selects."""
+
+    name: str
+    namespace: str = DEFAULT_NAMESPACE
+    selector: Labels = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, manifest: Manifest) -> Self:
+        fields = Fields.of(manifest)
+        metadata = fields.child("metadata")
+        namespace = metadata.text("namespace", DEFAULT_NAMESPACE)
+        return cls(metadata.text("name"), namespace, fields.child("spec").text_map("selector"))
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What makes pods: ReplicaSet, Deployment, StatefulSet, DaemonSet, ReplicationController, Job."""
+
+    kind: str
+    name: str
+    namespace: str = DEFAULT_NAMESPACE
+    selector: LabelSelector | None = None
+    replicas: int = 1
+    manifest: Manifest = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, manifest: Manifest) -> Self:
+        fields = Fields.of(manifest)
+        metadata, spec, kind = fields.child("metadata"), fields.child("spec"), fields.text("kind")
+        if kind == "ReplicationController":
+            selector: LabelSelector | None = LabelSelector(spec.text_map("selector"))
+        else:
+            selector = LabelSelector.read(spec, "selector")
+        namespace = metadata.text("namespace", DEFAULT_NAMESPACE)
+        return cls(kind, metadata.text("name"), namespace, selector, spec.integer("replicas", 1), manifest)
+
+
+@dataclass(frozen=True, slots=True)
+class PodDisruptionBudget:
+    """How many more pods may be evicted; `disrupted_pods` are names of pods that are already counted."""
+
+    name: str
+    namespace: str = DEFAULT_NAMESPACE
+    selector: LabelSelector | None = None
+    disruptions_allowed: int = 0
+    disrupted_pods: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, manifest: Manifest) -> Self:
+        fields = Fields.of(manifest)
+        metadata, status = fields.child("metadata"), fields.child("status")
+        return cls(
+            metadata.text("name"),
+            metadata.text("namespace", DEFAULT_NAMESPACE),
+            LabelSelector.read(fields.child("spec"), "selector"),
+            status.integer("disruptionsAllowed"),
+            tuple(status.child("disruptedPods").values),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClass:
+    """A name for a priority; `global_default` gives it to pods without a class."""
+
+    name: str
+    value: int = 0
+    global_default: bool = False
+    preemption_policy: str = "PreemptLowerPriority"
+
+    @classmethod
+    def parse(cls, manifest: Manifest) -> Self:
+        fields = Fields.of(manifest)
+        return cls(
+            fields.child("metadata").text("name"),
+            fields.integer("value"),
+            fields.boolean("globalDefault"),
+            fields.text("preemptionPolicy", "PreemptLowerPriority"),
+        )
