@@ -32,7 +32,7 @@ class TooManyNUMANodesError(ValueError):
     def __init__(self, count: int) -> None:
         super().__init__(
             f"expected at most {MAX_NUMA_NODES} NUMA nodes, got {count}: that makes 2^{count} - 1 masks for "
-            "each resource, and Kubernetes would try them all; take fewer NUMA nodes, or the topology policy none"
+            "each resource, and Kubernetes would try them all; take fewer nodes, or the topology policy none"
         )
 
 

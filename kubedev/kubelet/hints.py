@@ -136,19 +136,21 @@ def count_at_once(
     """
     positions = range(len(numa_nodes))
     masks = zip(iterate_bit_masks(positions), iterate_bit_masks(numa_nodes), strict=True)
-    with_topology = {id_ for id_ in reusable if id_ in devices and devices[id_].numa_nodes is not None}
-    in_all = _count_in_masks(devices, devices.keys(), numa_nodes)
-    in_available = _count_in_masks(devices, available, numa_nodes)
-    in_reusable = _count_in_masks(devices, with_topology, numa_nodes)
+    with_topology = _with_topology(devices, reusable)
+    listed = _count_in_masks(devices, devices.keys(), numa_nodes)
+    free = _count_in_masks(devices, available, numa_nodes)
+    reused = _count_in_masks(devices, with_topology, numa_nodes)
     total = len(with_topology)
-    return tuple(
-        MaskCounts(mask, in_all[i], in_available[i], in_reusable[i], total - in_reusable[i])
-        for i, mask in masks
-    )
+    return tuple(MaskCounts(mask, listed[i], free[i], reused[i], total - reused[i]) for i, mask in masks)
+
+
+def _with_topology(devices: Devices, ids: Ids) -> set[str]:
+    """The ids whose device sent a topology, be it one without nodes: such a device is left out of every mask."""
+    return {id_ for id_ in ids if id_ in devices and devices[id_].numa_nodes is not None}
 
 
 def _count_in_masks(devices: Devices, ids: Ids, numa_nodes: Sequence[int]) -> list[int]:
-    """How many of the ids each mask holds; bit p of the index stands for `numa_nodes[p]`, so there are no gaps."""
+    """How many of the ids each mask holds. Bit p of an index is `numa_nodes[p]`, so that there are no gaps."""
     away_from = [0] * (1 << len(numa_nodes))
     present = ids & devices.keys()
     for id_ in present:
