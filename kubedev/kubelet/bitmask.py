@@ -17,6 +17,7 @@ __all__ = [
     "mask_of",
     "mask_text",
     "nodes_of",
+    "numbered_masks",
     "superset_differences",
     "superset_sums",
 ]
@@ -64,10 +65,25 @@ def iterate_bit_masks(nodes: Sequence[int]) -> Iterator[int]:
 
     There are 2^n - 1 of them; TooManyNUMANodesError where that is more than anybody can wait for.
     """
+    bits = _bits(nodes)
+    return (sum(chosen) for size in range(1, len(bits) + 1) for chosen in combinations(bits, size))
+
+
+def numbered_masks(nodes: Sequence[int]) -> list[int]:
+    """Every mask of the nodes, the empty one first and the full one last.
+
+    Bit p of a mask's place in the list stands for `nodes[p]`: so places have no gaps where nodes have.
+    """
+    masks = [0]
+    for bit in _bits(nodes):
+        masks += [mask | bit for mask in masks]
+    return masks
+
+
+def _bits(nodes: Sequence[int]) -> list[int]:
     if len(nodes) > MAX_NUMA_NODES:
         raise TooManyNUMANodesError(len(nodes))
-    bits = [mask_of([node]) for node in nodes]
-    return (sum(chosen) for size in range(1, len(bits) + 1) for chosen in combinations(bits, size))
+    return [mask_of([node]) for node in nodes]
 
 
 def superset_sums(values: list[int]) -> list[int]:

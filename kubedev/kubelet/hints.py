@@ -145,12 +145,12 @@ def count_at_once(
 
 
 def _with_topology(devices: Devices, ids: Ids) -> set[str]:
-    """The ids whose device sent a topology, be it one without nodes: such a device is left out of every mask."""
+    """The ids whose device sent a topology, be it one without nodes: then every mask leaves it out."""
     return {id_ for id_ in ids if id_ in devices and devices[id_].numa_nodes is not None}
 
 
 def _count_in_masks(devices: Devices, ids: Ids, numa_nodes: Sequence[int]) -> list[int]:
-    """How many of the ids each mask holds. Bit p of an index is `numa_nodes[p]`, so that there are no gaps."""
+    """How many of the ids each mask holds; bit p of a place in the list stands for `numa_nodes[p]`."""
     away_from = [0] * (1 << len(numa_nodes))
     present = ids & devices.keys()
     for id_ in present:
