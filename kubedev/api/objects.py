@@ -1,7 +1,7 @@
 """Pods, nodes and what stands around them, read from manifests (dicts in Kubernetes' JSON form).
 
 Fields have Kubernetes' names in snake_case; times are seconds since 1970. Go source:
-`k8s.io/api/core/v1/types.go`. Reading fills in what every pod has (namespace `default`, a uid `namespace/name`,
+`k8s.io/api/core/v1/types.go`. Reading fills in what every pod has (namespace `default`, uid `namespace/name`,
 the scheduler's name) and nothing else: defaulting and validation stand in `manifests`. The manifest itself is
 kept beside, for whoever needs a field that is not read here. Mappings are not to be changed.
 """

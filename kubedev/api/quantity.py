@@ -313,4 +313,4 @@ def wrap(number: int, bits: int) -> int:
 
 def wrap_int64(number: int) -> int:
     """What is left of a number in an int64."""
-    return wrap(number, 64)
+    return number if -(2**63) <= number <= MAX_INT64 else wrap(number, 64)

@@ -1,0 +1,91 @@
+"""What the API server fills in before anybody sees an object: requests, rounding, host ports, priority.
+
+Go source: `pkg/apis/core/v1/defaults.go`, `plugin/pkg/admission/priority/admission.go`. Only what bears on
+devices and scheduling is here.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from kubedev.api.objects import Container, Node, Pod, PriorityClass, ResourceList
+from kubedev.api.quantity import MILLI
+
+__all__ = ["SYSTEM_PRIORITY_CLASSES", "PriorityError", "default_node", "default_pod", "resolve_priority"]
+
+SYSTEM_PRIORITY_CLASSES = (
+    PriorityClass("system-cluster-critical", 2_000_000_000),
+    PriorityClass("system-node-critical", 2_000_001_000),
+)
+
+
+class PriorityError(ValueError):
+    """A pod that names a priority class that does not exist, or a priority of its own."""
+
+
+def default_pod(pod: Pod) -> Pod:
+    """A pod as the API server stores it: missing requests are copied from the limits, one resource at a time.
+
+    Quantities are rounded up to thousandths. A pod on the host's network takes its container ports there.
+    """
+
+    def default_container(container: Container) -> Container:
+        ports = container.ports
+        if pod.host_network:
+            ports = tuple(replace(port, host_port=port.host_port or port.container_port) for port in ports)
+        requests = {**container.limits, **container.requests}
+        limits = round_up_list(container.limits)
+        return replace(container, requests=round_up_list(requests), limits=limits, ports=ports)
+
+    return replace(
+        pod,
+        containers=tuple(map(default_container, pod.containers)),
+        init_containers=tuple(map(default_container, pod.init_containers)),
+        overhead=round_up_list(pod.overhead),
+    )
+
+
+def default_node(node: Node) -> Node:
+    """A node as the API server stores it: without an allocatable list, all of the capacity can be had.
+
+    An empty list is a list: then nothing can be had.
+    """
+    given = (node.manifest.get("status") or {}).get("allocatable") is not None or bool(node.allocatable)
+    allocatable = node.allocatable if given else node.capacity
+    return replace(node, capacity=round_up_list(node.capacity), allocatable=round_up_list(allocatable))
+
+
+def round_up_list(quantities: ResourceList) -> ResourceList:
+    """Each quantity rounded up to thousandths."""
+    return {name: quantity.round_up(MILLI) for name, quantity in quantities.items()}
+
+
+def resolve_priority(pod: Pod, classes: Iterable[PriorityClass]) -> Pod:
+    """The pod with the priority of its class, or of the global default, or 0; or PriorityError.
+
+    Of several global defaults the one with the smallest value counts. The two system classes always exist.
+    """
+    known = {found.name: found for found in (*SYSTEM_PRIORITY_CLASSES, *classes)}
+    if pod.priority_class_name:
+        if pod.priority_class_name not in known:
+            raise PriorityError(f"no PriorityClass with name {pod.priority_class_name} was found")
+        chosen = known[pod.priority_class_name]
+    else:
+        defaults = (found for found in known.values() if found.global_default)
+        chosen = min(defaults, key=lambda found: found.value, default=PriorityClass(""))
+    if pod.priority is not None and pod.priority != chosen.value:
+        raise PriorityError(
+            f"the integer value of priority ({pod.priority}) must not be provided in pod spec; priority "
+            f"admission controller computed {chosen.value} from the given PriorityClass name"
+        )
+    policy = pod.preemption_policy or chosen.preemption_policy
+    if policy != chosen.preemption_policy:
+        raise PriorityError(
+            f"the string value of PreemptionPolicy ({policy}) must not be provided in pod spec; priority "
+            f"admission controller computed {chosen.preemption_policy} from the given PriorityClass name"
+        )
+    return replace(
+        pod,
+        priority=chosen.value,
+        priority_class_name=chosen.name,
+        preemption_policy=chosen.preemption_policy,
+    )

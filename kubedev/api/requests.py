@@ -1,0 +1,222 @@
+"""What a pod requests: from its containers to the numbers that the scheduler and the kubelet count with.
+
+Go source: `k8s.io/component-helpers/resource/helpers.go: PodRequests`, `pkg/scheduler/framework/types.go:
+Resource, calculateResource`. Init containers run one after another before the others, so of them only the
+hungriest moment counts; sidecars (init containers that go on running) count in every moment from their start.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Self
+
+from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource_name
+from kubedev.api.objects import Container, Pod, ResourceList
+from kubedev.api.quantity import Quantity, wrap_int64
+
+__all__ = [
+    "DEFAULT_MEMORY_REQUEST",
+    "DEFAULT_MILLI_CPU_REQUEST",
+    "PodArithmetic",
+    "RequestStep",
+    "Resource",
+    "Role",
+    "add_lists",
+    "calculate_resource",
+    "compute_pod_resource_request",
+    "max_lists",
+    "pod_arithmetic",
+    "pod_requests",
+]
+
+DEFAULT_MILLI_CPU_REQUEST = 100
+DEFAULT_MEMORY_REQUEST = 200 * 1024 * 1024
+NON_MISSING: ResourceList = {
+    CPU: Quantity(DEFAULT_MILLI_CPU_REQUEST, -3),
+    MEMORY: Quantity(DEFAULT_MEMORY_REQUEST),
+}
+
+
+class Role(StrEnum):
+    """The part that a container plays in a pod's request."""
+
+    CONTAINER = "container"
+    SIDECAR = "sidecar"
+    INIT = "init container"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestStep:
+    """One container: what it requests, and what is needed in the moment that it stands for.
+
+    For an init container that is itself and the sidecars before it, for a sidecar all sidecars up to itself,
+    for another container all of those up to itself.
+    """
+
+    container: str
+    role: Role
+    requests: ResourceList
+    needed: ResourceList
+
+
+@dataclass(frozen=True, slots=True)
+class PodArithmetic:
+    """A pod's request and the way to it: `total = max(running, starting) + overhead`, by resource.
+
+    `running` is the sum of containers and sidecars, `starting` the largest need of any init container.
+    """
+
+    steps: tuple[RequestStep, ...]
+    running: ResourceList
+    starting: ResourceList
+    overhead: ResourceList
+    total: ResourceList
+
+
+def pod_requests(pod: Pod) -> ResourceList:
+    """What a pod requests, by resource, before any rounding."""
+    return pod_arithmetic(pod).total
+
+
+def pod_arithmetic(pod: Pod, non_missing: ResourceList | None = None) -> PodArithmetic:
+    """Work out a pod's request. `non_missing` stands in wherever a container has no request of that name."""
+    steps: list[RequestStep] = []
+    running: ResourceList = {}
+    sidecars: ResourceList = {}
+    starting: ResourceList = {}
+    for container in pod.containers:
+        requests = effective_requests(container, non_missing)
+        running = add_lists(running, requests)
+        steps.append(RequestStep(container.name, Role.CONTAINER, requests, running))
+    for container in pod.init_containers:
+        requests = effective_requests(container, non_missing)
+        needed = add_lists(requests, sidecars)
+        if container.restartable:
+            running = add_lists(running, requests)
+            sidecars = needed
+        starting = max_lists(starting, needed)
+        role = Role.SIDECAR if container.restartable else Role.INIT
+        steps.append(RequestStep(container.name, role, requests, needed))
+    total = add_lists(max_lists(running, starting), pod.overhead)
+    return PodArithmetic(tuple(steps), running, starting, pod.overhead, total)
+
+
+def effective_requests(container: Container, non_missing: ResourceList | None) -> ResourceList:
+    """A container's requests, with a stand-in for each one that is missing; an explicit 0 is not missing."""
+    return {**non_missing, **container.requests} if non_missing else container.requests
+
+
+def add_lists(left: ResourceList, right: ResourceList) -> ResourceList:
+    """The sums by name."""
+    if not left or not right:
+        return left or right
+    total = dict(left)
+    for name, quantity in right.items():
+        total[name] = total[name] + quantity if name in total else quantity
+    return total
+
+
+def max_lists(left: ResourceList, right: ResourceList) -> ResourceList:
+    """The larger ones by name."""
+    if not left or not right:
+        return left or right
+    larger = dict(left)
+    for name, quantity in right.items():
+        if name not in larger or quantity > larger[name]:
+            larger[name] = quantity
+    return larger
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource list in whole numbers: millicores, bytes, counts. All are int64, and wrap as in Go.
+
+    A scalar of 0 is not the same as none: a pod with one is no longer a pod that "asks for nothing".
+    """
+
+    milli_cpu: int = 0
+    memory: int = 0
+    ephemeral_storage: int = 0
+    allowed_pod_number: int = 0
+    scalar_resources: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, quantities: ResourceList) -> Self:
+        """The resources of a list, each rounded up (Go: `NewResource`)."""
+        return cls().add(quantities)
+
+    def add(self, quantities: ResourceList) -> Self:
+        """Plus a list; names that are neither known nor scalar are left out (Go: `Add`)."""
+        other = whole_numbers(quantities)
+        pods = quantities[PODS].value() if PODS in quantities else 0
+        return self.plus(replace(other, allowed_pod_number=pods))
+
+    def set_max(self, quantities: ResourceList) -> Self:
+        """The larger one of each; never below 0, and pods are not looked at (Go: `SetMaxResource`)."""
+        other = whole_numbers(quantities)
+        scalars = dict(self.scalar_resources)
+        for name, number in other.scalar_resources.items():
+            scalars[name] = max(scalars.get(name, 0), number)
+        return replace(
+            self,
+            milli_cpu=max(self.milli_cpu, other.milli_cpu),
+            memory=max(self.memory, other.memory),
+            ephemeral_storage=max(self.ephemeral_storage, other.ephemeral_storage),
+            scalar_resources=scalars,
+        )
+
+    def plus(self, other: "Resource", sign: int = 1) -> Self:
+        """Plus another resource, or minus it with sign -1."""
+        scalars = self.scalar_resources
+        if other.scalar_resources:
+            scalars = dict(scalars)
+            for name, number in other.scalar_resources.items():
+                scalars[name] = wrap_int64(scalars.get(name, 0) + sign * number)
+        return type(self)(
+            wrap_int64(self.milli_cpu + sign * other.milli_cpu),
+            wrap_int64(self.memory + sign * other.memory),
+            wrap_int64(self.ephemeral_storage + sign * other.ephemeral_storage),
+            wrap_int64(self.allowed_pod_number + sign * other.allowed_pod_number),
+            scalars,
+        )
+
+    def get(self, name: str) -> int:
+        """The number of a resource by its name; what is not there is 0."""
+        if name == CPU:
+            return self.milli_cpu
+        if name == MEMORY:
+            return self.memory
+        if name == EPHEMERAL_STORAGE:
+            return self.ephemeral_storage
+        return self.allowed_pod_number if name == PODS else self.scalar_resources.get(name, 0)
+
+
+def whole_numbers(quantities: ResourceList) -> Resource:
+    """The numbers of a list, pods aside."""
+
+    def value(name: str) -> int:
+        return quantities[name].value() if name in quantities else 0
+
+    return Resource(
+        milli_cpu=quantities[CPU].milli_value() if CPU in quantities else 0,
+        memory=value(MEMORY),
+        ephemeral_storage=value(EPHEMERAL_STORAGE),
+        scalar_resources={
+            name: quantity.value() for name, quantity in quantities.items() if is_scalar_resource_name(name)
+        },
+    )
+
+
+def calculate_resource(pod: Pod) -> tuple[Resource, Resource]:
+    """What a pod takes of its node: its requests, and CPU and memory as scoring sees them.
+
+    Scoring puts 100m and 200Mi in place of each container's missing request, so that pods without any do not
+    all seem to cost nothing.
+    """
+    non_zero = whole_numbers(pod_arithmetic(pod, NON_MISSING).total)
+    return whole_numbers(pod_requests(pod)), Resource(non_zero.milli_cpu, non_zero.memory)
+
+
+def compute_pod_resource_request(pod: Pod) -> Resource:
+    """What the scheduler asks of a node for a pod (Go: `noderesources/fit.go: computePodResourceRequest`)."""
+    return Resource().set_max(pod_requests(pod))
