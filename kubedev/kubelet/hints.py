@@ -17,7 +17,7 @@ Source: `pkg/kubelet/cm/devicemanager/topology_hints.go`.
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kubedev.api.messages import Device
 from kubedev.api.objects import Container, Pod
@@ -42,8 +42,7 @@ Devices = Mapping[str, Device]
 Ids = AbstractSet[str]
 
 
-@dataclass(frozen=True, slots=True)
-class TopologyHint:
+class TopologyHint(NamedTuple):
     """A place where a request can be served: a mask of NUMA nodes (None: anywhere); is it a good one?"""
 
     numa_node_affinity: int | None

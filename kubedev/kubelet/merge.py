@@ -14,7 +14,7 @@ Source: `pkg/kubelet/cm/topologymanager/policy.go`, `numa_info.go`.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from operator import mul
@@ -211,15 +211,16 @@ def merge_at_once(filtered: Sequence[FilteredHints], numa: NUMAInfo, prefer_clos
     the mask.
     """
     masks = numbered_masks(numa.nodes)
-    index = {mask: i for i, mask in enumerate(masks)}
+    everywhere = masks[-1]
+    place = {mask: i for i, mask in enumerate(masks)}
     at_least = [1] * len(masks)
     for resource in filtered:
         own = [0] * len(masks)
-        for mask, times in Counter(h.numa_node_affinity for h in resource.hints).items():
-            own[index[masks[-1] if mask is None else mask & masks[-1]]] += times
+        for mask, _ in resource.hints:
+            own[place[everywhere if mask is None else mask & everywhere]] += 1
         at_least = list(map(mul, at_least, superset_sums(own)))
     exactly = superset_differences(at_least)
-    preferred = _preferred_counts(filtered, masks[-1])
+    preferred = _preferred_counts(filtered, everywhere)
     counts = {TopologyHint(mask, True): times for mask, times in preferred.items()}
     for mask, times in zip(masks, exactly, strict=True):
         if times > preferred[mask]:
@@ -233,12 +234,12 @@ def _preferred_counts(filtered: Sequence[FilteredHints], default_affinity: int) 
     In such a permutation every hint is preferred, and is either anywhere or the one mask that all the
     others have.
     """
-    wanted = [Counter(h.numa_node_affinity for h in r.hints if h.preferred) for r in filtered]
-    everywhere = prod(resource[None] for resource in wanted)
-    counts = Counter({default_affinity: everywhere})
+    wanted = [Counter(mask for mask, preferred in r.hints if preferred) for r in filtered]
+    all_anywhere = prod(resource[None] for resource in wanted)
+    counts = Counter({default_affinity: all_anywhere})
     for mask in {mask for resource in wanted for mask in resource if mask is not None}:
         times = prod(resource[mask] + resource[None] for resource in wanted)
-        counts[mask & default_affinity] += times - everywhere
+        counts[mask & default_affinity] += times - all_anywhere
     return +counts
 
 
@@ -248,13 +249,10 @@ def _decide(
     prefer_closest: bool,
     counts: Mapping[TopologyHint, int],
 ) -> Merge:
-    sizes = [
-        [h.numa_node_affinity.bit_count() for h in resource.hints if h.numa_node_affinity is not None]
-        for resource in filtered
-    ]
+    sizes = ([mask.bit_count() for mask, _ in r.hints if mask is not None] for r in filtered)
     aim = max((min(of_resource) for of_resource in sizes if of_resource), default=0)
     nowhere = TopologyHint(numa.default_affinity_mask, False)
     merge = Merge(tuple(filtered), numa, prefer_closest, aim, counts, nowhere)
     found = [hint for hint in counts if hint.numa_node_affinity]
     best = min([h for h in found if h.preferred] or found, key=merge.rank, default=nowhere)
-    return Merge(tuple(filtered), numa, prefer_closest, aim, counts, best)
+    return replace(merge, hint=best)
