@@ -218,5 +218,9 @@ def calculate_resource(pod: Pod) -> tuple[Resource, Resource]:
 
 
 def compute_pod_resource_request(pod: Pod) -> Resource:
-    """What the scheduler asks of a node for a pod (Go: `noderesources/fit.go: computePodResourceRequest`)."""
-    return Resource().set_max(pod_requests(pod))
+    """What the scheduler asks of a node for a pod: nothing below 0, scalars by name.
+
+    Go: `noderesources/fit.go: computePodResourceRequest`.
+    """
+    request = Resource().set_max(pod_requests(pod))
+    return replace(request, scalar_resources=dict(sorted(request.scalar_resources.items())))

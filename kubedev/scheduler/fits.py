@@ -53,32 +53,36 @@ def fits(
 ) -> tuple[InsufficientResource, ...]:
     """What a node lacks for a pod's request; empty where the pod fits.
 
-    The order: pods, cpu, memory, ephemeral storage, then scalars by name (in Go a map's order). A request of 0
-    always fits, on an overcommitted node too. Ignored are extended resources by name, or by the part before
-    the slash: somebody else looks after those.
+    The order: pods, cpu, memory, ephemeral storage, then scalars by name (a map's order in Go). What is not
+    requested always fits, on an overcommitted node too. Ignored are extended resources by name, or by the
+    part before the slash: somebody else looks after those.
     """
     used, capacity = node_info.requested, node_info.allocatable
     short: list[InsufficientResource] = []
-
-    def check(name: str, asked: int, taken: int, given: int) -> None:
-        if asked > 0 and asked > wrap_int64(given - taken):
-            short.append(InsufficientResource(name, f"Insufficient {name}", asked, taken, given))
-
     pods, allowed = len(node_info.pods), capacity.allowed_pod_number
     if pods + 1 > allowed:
         short.append(InsufficientResource(PODS, "Too many pods", 1, pods, allowed))
-    check(CPU, request.milli_cpu, used.milli_cpu, capacity.milli_cpu)
-    check(MEMORY, request.memory, used.memory, capacity.memory)
-    check(EPHEMERAL_STORAGE, request.ephemeral_storage, used.ephemeral_storage, capacity.ephemeral_storage)
-    for name in sorted(request.scalar_resources):
-        if not is_ignored(name, ignored_resources, ignored_groups):
+    if request.milli_cpu:
+        check(short, CPU, request.milli_cpu, used.milli_cpu, capacity.milli_cpu)
+    if request.memory:
+        check(short, MEMORY, request.memory, used.memory, capacity.memory)
+    if request.ephemeral_storage:
+        storage = used.ephemeral_storage, capacity.ephemeral_storage
+        check(short, EPHEMERAL_STORAGE, request.ephemeral_storage, *storage)
+    ignores = bool(ignored_resources or ignored_groups)
+    for name, asked in request.scalar_resources.items():
+        if not (ignores and is_ignored(name, ignored_resources, ignored_groups)):
             taken, given = used.scalar_resources.get(name, 0), capacity.scalar_resources.get(name, 0)
-            check(name, request.scalar_resources[name], taken, given)
+            check(short, name, asked, taken, given)
     return tuple(short)
+
+
+def check(short: list[InsufficientResource], name: str, asked: int, taken: int, given: int) -> None:
+    """Note a resource of which less is left than a pod asks for."""
+    if asked > 0 and asked > wrap_int64(given - taken):
+        short.append(InsufficientResource(name, f"Insufficient {name}", asked, taken, given))
 
 
 def is_ignored(name: str, resources: Collection[str], groups: Collection[str]) -> bool:
     """Whether an extended resource is left to somebody else, by its name or its domain."""
-    if not (resources or groups) or not is_extended_resource_name(name):
-        return False
-    return name in resources or name.split("/")[0] in groups
+    return is_extended_resource_name(name) and (name in resources or name.split("/")[0] in groups)
