@@ -114,19 +114,21 @@ class NodeInfo:
     def remove_pod(self, pod: Pod) -> Self:
         """Without the pod of this uid, or KeyError. The last pod takes its place in the list, as in Go.
 
-        Ports are a set: where two pods share one, it is free as soon as either goes.
+        Ports are a set: where two pods share one, it is free as soon as either goes. Subtracted is what the given
+        version of the pod takes: an old version leaves the sums wrong, as in Go.
         """
         info = next((found for found in self.pods if found.pod.uid == pod.uid), None)
         if info is None:
             raise KeyError(f"no corresponding pod {pod.name} in pods of node {self.name}")
+        taken = info if info.pod is pod else PodInfo.of(pod)
         return replace(
             self,
             pods=without(self.pods, info),
             pods_with_affinity=without(self.pods_with_affinity, info),
             pods_with_required_anti_affinity=without(self.pods_with_required_anti_affinity, info),
-            requested=self.requested.plus(info.resource, sign=-1),
-            non_zero_requested=self.non_zero_requested.plus(info.non_zero, sign=-1),
-            used_ports=self.used_ports - info.ports,
+            requested=self.requested.plus(taken.resource, sign=-1),
+            non_zero_requested=self.non_zero_requested.plus(taken.non_zero, sign=-1),
+            used_ports=self.used_ports - taken.ports,
             generation=self.generation + 1,
         )
 

@@ -1,0 +1,188 @@
+"""The scheduler's cache: nodes with their pods, and pods assumed to be bound before the API server says so.
+
+Scheduling goes on with the next pod while the last one is still being bound, so the cache takes a pod as bound the
+moment its node is chosen (assume). When the bound pod is seen in the watch it is confirmed (add_pod); when binding
+fails it is forgotten; when nothing is heard it expires, if there is a time to live at all (`ttl` 0: never, as in
+Kubernetes today). A node that goes away while it has pods stays as a ghost until its pods are gone too.
+
+Go: `pkg/scheduler/backend/cache/cache.go`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from kubedev.api.objects import Node, Pod
+from kubedev.scheduler.node_info import NO_NODE, NodeInfo
+from kubedev.scheduler.node_tree import NodeTree, zone_key
+from kubedev.scheduler.queued_pod import key_of
+
+__all__ = ["AssumedPod", "Cache", "CacheError"]
+
+CORRUPTED = "scheduler cache is corrupted and can badly affect scheduling decisions"
+
+
+class CacheError(ValueError):
+    """The cache was told something that does not go with what it knows; the text is Go's."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssumedPod:
+    """A pod that counts as bound though nobody confirmed it.
+
+    Once binding has finished it expires strictly after `deadline` (seconds; None: never).
+    """
+
+    pod: Pod
+    binding_finished: bool = False
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """The cache at one moment; `pods` are all known pods by uid, `assumed` those of them that are only assumed.
+
+    Go: `pkg/scheduler/backend/cache/cache.go: cacheImpl`.
+    """
+
+    ttl: float = 0
+    nodes: Mapping[str, NodeInfo] = field(default_factory=dict)
+    pods: Mapping[str, Pod] = field(default_factory=dict)
+    assumed: Mapping[str, AssumedPod] = field(default_factory=dict)
+    tree: NodeTree = field(default_factory=NodeTree)
+
+    @classmethod
+    def of(cls, nodes: Iterable[Node], pods: Iterable[Pod], ttl: float = 0) -> "Cache":
+        """A cache that has seen these nodes, and these bound pods on them."""
+        cache = cls(ttl)
+        for node in nodes:
+            cache = cache.add_node(node)
+        infos, known = dict(cache.nodes), {}
+        for pod in pods:
+            infos[pod.node_name] = infos.get(pod.node_name, NodeInfo()).add_pod(pod)
+            known[pod.uid] = pod
+        return replace(cache, nodes=infos, pods=known)
+
+    # Pods
+
+    def assume(self, pod: Pod) -> "Cache":
+        """Take the pod as bound to its `node_name`. Go: `AssumePod`."""
+        if pod.uid in self.pods:
+            raise CacheError(f"pod {described(pod)} is in the cache, so can't be assumed")
+        cache = self._put(pod)
+        return replace(cache, assumed={**cache.assumed, pod.uid: AssumedPod(pod)})
+
+    def finish_binding(self, pod: Pod, now: float) -> "Cache":
+        """The API server answered, well or badly: from now on an assumed pod may expire. Go: `FinishBinding`."""
+        if pod.uid not in self.assumed:
+            return self
+        deadline = None if self.ttl == 0 else now + self.ttl
+        finished = replace(self.assumed[pod.uid], binding_finished=True, deadline=deadline)
+        return replace(self, assumed={**self.assumed, pod.uid: finished})
+
+    def forget(self, pod: Pod) -> "Cache":
+        """Take an assumption back. Go: `ForgetPod`."""
+        known = self.pods.get(pod.uid)
+        if known is not None and known.node_name != pod.node_name:
+            raise CacheError(
+                f"pod {described(pod)} was assumed on {pod.node_name} but assigned to {known.node_name}"
+            )
+        if pod.uid not in self.assumed:
+            raise CacheError(f"pod {described(pod)} wasn't assumed so cannot be forgotten")
+        return self._take(pod)
+
+    def add_pod(self, pod: Pod) -> "Cache":
+        """A bound pod is seen: one that was assumed is confirmed, on whichever node it really is. Go: `AddPod`."""
+        if pod.uid in self.assumed:
+            return self._take(self.pods[pod.uid])._put(pod)
+        if pod.uid in self.pods:
+            raise CacheError(f"pod {described(pod)} was already in added state")
+        return self._put(pod)
+
+    def update_pod(self, old: Pod, new: Pod) -> "Cache":
+        """A bound pod changed. Go: `UpdatePod`; where Go gives up (another node), an error says so."""
+        known = self.pods.get(old.uid)
+        if known is None:
+            raise CacheError(f"pod {described(old)} is not added to scheduler cache, so cannot be updated")
+        if old.uid in self.assumed:
+            raise CacheError(f"assumed pod {described(old)} should not be updated")
+        if known.node_name != new.node_name:
+            raise CacheError(CORRUPTED)
+        return self._take(old if old.node_name == known.node_name else known)._put(new)
+
+    def remove_pod(self, pod: Pod) -> "Cache":
+        """A bound pod is gone; one whose last known state has no node goes by what is known. Go: `RemovePod`."""
+        known = self.pods.get(pod.uid)
+        if known is None:
+            raise CacheError(
+                f"pod {described(pod)} is not found in scheduler cache, so cannot be removed from it"
+            )
+        if pod.node_name not in ("", known.node_name):
+            raise CacheError(CORRUPTED)
+        return self._take(known)
+
+    def cleanup(self, now: float) -> "Cache":
+        """Drop the assumed pods whose time is over; the real cache looks every second. Go: `cleanupAssumedPods`."""
+        cache = self
+        for uid in sorted(self.assumed):
+            assumed = self.assumed[uid]
+            if assumed.deadline is not None and now > assumed.deadline:
+                cache = cache._take(assumed.pod)
+        return cache
+
+    def is_assumed(self, pod: Pod) -> bool:
+        """Whether the pod counts as bound though nobody confirmed it."""
+        return pod.uid in self.assumed
+
+    # Nodes
+
+    def add_node(self, node: Node) -> "Cache":
+        """A node came; pods that are already known to be on it are there. Go: `AddNode`."""
+        info = self.nodes.get(node.name, NodeInfo()).with_node(node)
+        return replace(self, nodes={**self.nodes, node.name: info}, tree=self.tree.add(node))
+
+    def update_node(self, old: Node, new: Node) -> "Cache":
+        """A node changed. Go: `UpdateNode`."""
+        tree = self.tree if new.name in self.nodes else self.tree.add(new)
+        info = self.nodes.get(new.name, NodeInfo()).with_node(new)
+        return replace(self, nodes={**self.nodes, new.name: info}, tree=tree.update(old, new))
+
+    def remove_node(self, node: Node) -> "Cache":
+        """A node went; with pods on it, it stays as a ghost that no snapshot shows. Go: `RemoveNode`."""
+        info = self.nodes.get(node.name)
+        if info is None:
+            raise CacheError(f"node {node.name} is not found")
+        if not info.name:
+            raise CacheError(f'node "{node.name}" in group "{zone_key(node)}" was not found')
+        nodes = dict(self.nodes)
+        if info.pods:
+            nodes[node.name] = replace(info, node=NO_NODE)
+        else:
+            del nodes[node.name]
+        return replace(self, nodes=nodes, tree=self.tree.remove(info.node))
+
+    def snapshot(self) -> tuple[NodeInfo, ...]:
+        """The nodes as a scheduling cycle sees them: without ghosts, the zones in turn. Go: `UpdateSnapshot`."""
+        return tuple(map(self.nodes.__getitem__, self.tree.names()))
+
+    def _put(self, pod: Pod) -> "Cache":
+        info = self.nodes.get(pod.node_name, NodeInfo()).add_pod(pod)
+        return replace(self, nodes={**self.nodes, pod.node_name: info}, pods={**self.pods, pod.uid: pod})
+
+    def _take(self, pod: Pod) -> "Cache":
+        """Without the pod; a ghost goes with its last pod."""
+        nodes = dict(self.nodes)
+        info = nodes[pod.node_name].remove_pod(pod)
+        if info.pods or info.name:
+            nodes[pod.node_name] = info
+        else:
+            del nodes[pod.node_name]
+        pods, assumed = dict(self.pods), self.assumed
+        del pods[pod.uid]
+        if pod.uid in assumed:
+            assumed = {uid: one for uid, one in assumed.items() if uid != pod.uid}
+        return replace(self, nodes=nodes, pods=pods, assumed=assumed)
+
+
+def described(pod: Pod) -> str:
+    """A pod as the cache's errors name it: `uid(namespace/name)`."""
+    return f"{pod.uid}({key_of(pod)})"
