@@ -1,0 +1,149 @@
+"""The kubelet's client of one plugin, over gRPC (`pkg/kubelet/cm/devicemanager/plugin/v1beta1/client.go`)."""
+
+import threading
+from queue import SimpleQueue
+from typing import Any
+
+import grpc
+
+from kubedev.api.messages import Answer, Call, Empty, RpcError
+from kubedev.wire.codec import METHODS, DecodeError, Method
+from kubedev.wire.server import GO_LIMITS, target
+from kubedev.wire.transport import OnAnswer, OnEnd, OnList
+
+__all__ = ["CHANNEL_OPTIONS", "PluginClient", "go_code", "rpc_error"]
+
+CHANNEL_OPTIONS = [
+    *GO_LIMITS,
+    ("grpc.default_authority", "localhost"),
+    # A pool of its own: connections are shared otherwise, and a new channel would reach a deleted socket.
+    ("grpc.use_local_subchannel_pool", 1),
+    # A plugin that is not there yet is tried again after 50 to 200 ms.
+    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.max_reconnect_backoff_ms", 200),
+]
+
+_CLOSED = RpcError("Canceled", "grpc: the client connection is closing")
+
+
+def go_code(code: grpc.StatusCode) -> str:
+    """The name that Go gives to a status code: `DeadlineExceeded` for DEADLINE_EXCEEDED."""
+    if code is grpc.StatusCode.CANCELLED:
+        return "Canceled"
+    return "".join(word.capitalize() for word in code.name.split("_"))
+
+
+def rpc_error(error: grpc.RpcError) -> RpcError:
+    """An error of gRPC as a value."""
+    return RpcError(go_code(error.code()), error.details() or "")
+
+
+class PluginClient:
+    """A connection to the plugin at a socket: made when it is dialled or asked, and again when it broke.
+
+    Calls without a timeout wait for ever, as a real kubelet's do; where a plugin hangs, until `close`.
+    """
+
+    def __init__(self, socket: str) -> None:
+        self.socket = socket
+        self._channel = grpc.insecure_channel(target(socket), options=CHANNEL_OPTIONS)
+        self._closed = False
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._dials: set[Any] = set()
+        self._methods = {
+            name: self._channel.unary_unary(method.path, method.encode_request, None)
+            for name, method in METHODS.items()
+            if name != "ListAndWatch"
+        }
+        stream = METHODS["ListAndWatch"]
+        self._stream = self._channel.unary_stream(stream.path, stream.encode_request, None)
+
+    def ask(self, call: Call, on_answer: OnAnswer) -> None:
+        """Send a call; `on_answer` is called once, on a thread of gRPC, with the answer or an RpcError."""
+        if call.method == "Dial":
+            self._start_thread(lambda: on_answer(self.dial(call.timeout)))
+            return
+        try:
+            future = self._methods[call.method].future(call.request, timeout=call.timeout)
+        except ValueError:  # the channel is closed
+            on_answer(_CLOSED)
+            return
+        future.add_done_callback(lambda done: on_answer(_answer(METHODS[call.method], done)))
+
+    def call(self, call: Call) -> Answer:
+        """Send a call and wait for its answer."""
+        answers: SimpleQueue[Answer] = SimpleQueue()
+        self.ask(call, answers.put)
+        return answers.get()
+
+    def dial(self, timeout: float | None) -> Empty | RpcError:
+        """Wait until the plugin accepts a connection and speaks HTTP/2, at most `timeout` seconds."""
+        with self._lock:
+            if self._closed:
+                return _CLOSED
+            ready = grpc.channel_ready_future(self._channel)
+            self._dials.add(ready)
+        try:
+            ready.result(timeout)
+        except grpc.FutureTimeoutError:
+            return RpcError("DeadlineExceeded", "context deadline exceeded")
+        except grpc.FutureCancelledError:
+            return _CLOSED
+        finally:
+            self._dials.discard(ready)
+            ready.cancel()  # ends the thread that watches the channel
+        return Empty()
+
+    def list_and_watch(self, on_list: OnList, on_end: OnEnd) -> None:
+        """Follow the plugin's list on a thread of its own, until it ends or the client is closed."""
+        self._start_thread(lambda: on_end(self._follow(on_list)))
+
+    def _follow(self, on_list: OnList) -> str:
+        decode = METHODS["ListAndWatch"].decode_response
+        try:
+            stream = self._stream(Empty())
+        except ValueError:  # the channel is closed
+            return str(_CLOSED)
+        try:
+            for data in stream:
+                on_list(decode(data).devices)
+        except grpc.RpcError as error:
+            return str(rpc_error(error))
+        except DecodeError as error:
+            stream.cancel()  # type: ignore[no-untyped-call]
+            return str(_malformed(error))
+        return "EOF"
+
+    def close(self) -> None:
+        """End the stream and all calls under way, and wait for the threads. May be called twice."""
+        with self._lock:
+            self._closed = True
+            dials, threads = list(self._dials), list(self._threads)
+        for dial in dials:
+            dial.cancel()
+        self._channel.close()
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join()
+
+    def _start_thread(self, run: Any) -> None:
+        thread = threading.Thread(target=run, name=f"client of {self.socket}", daemon=True)
+        with self._lock:
+            self._threads = [t for t in self._threads if t.is_alive()] + [thread]
+            thread.start()
+
+
+def _answer(method: Method, done: Any) -> Answer:
+    try:
+        return method.decode_response(done.result())  # type: ignore[no-any-return]
+    except grpc.RpcError as error:
+        return rpc_error(error)
+    except grpc.FutureCancelledError:
+        return _CLOSED
+    except DecodeError as error:
+        return _malformed(error)
+
+
+def _malformed(error: Exception) -> RpcError:
+    return RpcError("Internal", f"grpc: failed to unmarshal the received message: {error}")

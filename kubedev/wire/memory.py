@@ -1,0 +1,201 @@
+"""The wire in memory: a kubelet and its plugins in one thread, without sockets and without gRPC.
+
+A history that was forked goes on here, as does a lab in a browser or on a platform without unix sockets. It
+does what server.py, client.py and the plugin's process do, at once and in the order of the calls: a plugin
+that registers is called back before `start` returns. The contract tests run the same scenarios over both.
+"""
+
+import os
+
+from kubedev.api.messages import VERSION, Answer, Call, Empty, RegisterRequest, RpcError
+from kubedev.deviceplugin.plugin import Plugin, answer, set_count, set_health
+from kubedev.wire.sockets import KUBELET_SOCKET
+from kubedev.wire.transport import (
+    OnAnswer,
+    OnEnd,
+    OnList,
+    OnPluginEvent,
+    OnRegister,
+    PluginEvent,
+    endpoint_name,
+)
+
+__all__ = ["MemoryClient", "MemoryListener", "MemoryPlugin", "MemoryTransport"]
+
+_CLOSED = RpcError("Canceled", "grpc: the client connection is closing")
+_LOST = RpcError("Unavailable", "error reading from server: EOF")
+
+
+class MemoryTransport:
+    """A socket directory that exists in memory only; its path is a name and no place on a disk."""
+
+    def __init__(self, directory: str = "/memory") -> None:
+        self.directory = directory
+        self.on_register: OnRegister | None = None
+        self.plugins: list[MemoryPlugin] = []
+        self.serving: dict[str, MemoryPlugin] = {}
+
+    def listen(self, on_register: OnRegister) -> "MemoryListener":
+        """Serve Registration: all plugins that are up see a new kubelet.sock, and register."""
+        self.on_register = on_register
+        self.serving.clear()  # a kubelet's start removes all sockets
+        for plugin in list(self.plugins):
+            plugin.kubelet_appeared()
+        return MemoryListener(self)
+
+    def connect(self, socket: str) -> "MemoryClient":
+        """A client for the plugin at `socket`."""
+        return MemoryClient(self, socket)
+
+
+class MemoryListener:
+    """Registration while it is served."""
+
+    def __init__(self, transport: MemoryTransport) -> None:
+        self._transport = transport
+
+    def stop(self) -> None:
+        """Serve no more; plugins wait for the next kubelet."""
+        self._transport.on_register = None
+
+
+class MemoryClient:
+    """The kubelet's connection to one plugin."""
+
+    def __init__(self, transport: MemoryTransport, socket: str) -> None:
+        self._transport = transport
+        self.socket = socket
+        self._closed = False
+        self._plugin: MemoryPlugin | None = None
+        self._on_end: OnEnd | None = None
+        self._on_list: OnList | None = None
+
+    def ask(self, call: Call, on_answer: OnAnswer) -> None:
+        """Answer at once, as the plugin would."""
+        on_answer(self.call(call))
+
+    def call(self, call: Call) -> Answer:
+        """The plugin's answer. A dial that would wait for its whole timeout fails at once."""
+        if self._closed:
+            return _CLOSED
+        plugin = self._connected()
+        if call.method == "Dial":
+            return Empty() if plugin else RpcError("DeadlineExceeded", "context deadline exceeded")
+        return answer(plugin.state, call.request) if plugin else self._unreachable()
+
+    def list_and_watch(self, on_list: OnList, on_end: OnEnd) -> None:
+        """Follow the plugin's list: the first one comes before this returns."""
+        plugin = None if self._closed else self._connected()
+        if plugin is None:
+            on_end(str(_CLOSED if self._closed else self._unreachable()))
+            return
+        self._on_list, self._on_end = on_list, on_end
+        plugin.followers.append(self)
+        on_list(plugin.state.devices)
+
+    def close(self) -> None:
+        """End the stream."""
+        self._closed = True
+        self.end(str(_CLOSED))
+
+    def send(self, plugin: "MemoryPlugin") -> None:
+        """Hand on the plugin's list."""
+        if self._on_list is not None:
+            self._on_list(plugin.state.devices)
+
+    def end(self, error: str) -> None:
+        """End the stream, once."""
+        on_end, self._on_end, self._on_list = self._on_end, None, None
+        if self._plugin and self in self._plugin.followers:
+            self._plugin.followers.remove(self)
+        if on_end is not None:
+            on_end(error)
+
+    def _connected(self) -> "MemoryPlugin | None":
+        """The plugin at the other end. A connection outlives the file of its socket, but not its plugin."""
+        if self._plugin is None or not self._plugin.up:
+            self._plugin = self._transport.serving.get(self.socket)
+        return self._plugin
+
+    def _unreachable(self) -> RpcError:
+        return RpcError("Unavailable", f"connection error: {self.socket}: nobody listens")
+
+
+class MemoryPlugin:
+    """A plugin in memory, handled like one in a process of its own (plugin_process.py)."""
+
+    def __init__(
+        self,
+        plugin: Plugin,
+        transport: MemoryTransport,
+        on_event: OnPluginEvent = lambda _: None,
+        version: str = VERSION,
+    ) -> None:
+        self.state = plugin
+        self.up = False
+        self.followers: list[MemoryClient] = []
+        self._transport = transport
+        self._on_event = on_event
+        self._version = version
+        self._endpoint = endpoint_name(plugin.resource)
+        self.socket = os.path.join(transport.directory, self._endpoint)
+
+    def start(self) -> None:
+        """Serve and register, as soon as a kubelet is there."""
+        self._transport.plugins.append(self)
+        self.kubelet_appeared()
+
+    def kubelet_appeared(self) -> None:
+        """Serve afresh and register with the kubelet that listens."""
+        self._end_streams("EOF")
+        on_register = self._transport.on_register
+        if on_register is None:
+            self._on_event(PluginEvent("away", error=f"{KUBELET_SOCKET}: nobody listens"))
+            return
+        self.up = True
+        self._transport.serving[self.socket] = self
+        self._on_event(PluginEvent("serving", socket=self.socket))
+        request = RegisterRequest(self._version, self._endpoint, self.state.resource, self.state.options)
+        on_register(request, self._registered)
+
+    def set_health(self, device_id: str, healthy: bool) -> None:
+        """Turn a device healthy or unhealthy, and send the list. Raises PluginError."""
+        self._change(set_health(self.state, device_id, healthy))
+
+    def set_count(self, count: int) -> None:
+        """Have `count` devices from now on, and send the list. Raises PluginError."""
+        self._change(set_count(self.state, count))
+
+    def kill(self) -> None:
+        """End like a process that is killed: the connections break, the socket's file stays behind."""
+        self._stop(str(_LOST))
+
+    def stop(self) -> None:
+        """End properly: streams are closed, the socket is removed."""
+        self._stop("EOF")
+
+    def _registered(self, error: str | None) -> None:
+        if error is None:
+            self._on_event(PluginEvent("registered"))
+            return
+        self._on_event(PluginEvent("refused", error=str(RpcError("Unknown", error))))
+        self.stop()
+
+    def _change(self, state: Plugin) -> None:
+        self.state = state
+        for follower in list(self.followers):
+            follower.send(self)
+
+    def _stop(self, error: str) -> None:
+        if self not in self._transport.plugins:
+            return
+        self.up = False
+        self._transport.plugins.remove(self)
+        if self._transport.serving.get(self.socket) is self:
+            del self._transport.serving[self.socket]
+        self._end_streams(error)
+        self._on_event(PluginEvent("stopped"))
+
+    def _end_streams(self, error: str) -> None:
+        for follower in list(self.followers):
+            follower.end(error)

@@ -1,0 +1,134 @@
+"""The socket directory: where a kubelet and its plugins meet, checked before anything is started.
+
+A real kubelet uses /var/lib/kubelet/device-plugins, and deletes all files there but its checkpoint when it
+starts. kubedev removes sockets only, and refuses a directory that holds anything else.
+"""
+
+import os
+import socket
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+__all__ = [
+    "CHECKPOINT",
+    "KUBELET_SOCKET",
+    "MAX_SOCKET_PATH",
+    "SocketDirectoryError",
+    "check_socket_path",
+    "have_unix_sockets",
+    "is_live",
+    "is_socket",
+    "prepare",
+    "private_directory",
+    "remove_sockets",
+]
+
+KUBELET_SOCKET = "kubelet.sock"
+CHECKPOINT = "kubelet_internal_checkpoint"
+MAX_SOCKET_PATH = 107  # bytes: the address of a unix socket has room for 108 with a closing zero
+
+
+class SocketDirectoryError(Exception):
+    """The directory cannot serve as a socket directory; the text says why and what to do."""
+
+
+def have_unix_sockets() -> bool:
+    """Whether gRPC can use unix sockets here; where not (Windows, a browser), memory.py steps in."""
+    return hasattr(socket, "AF_UNIX") and sys.platform not in ("win32", "emscripten")
+
+
+def check_socket_path(path: str) -> None:
+    """Raise SocketDirectoryError where `path` is longer than the address of a unix socket may be."""
+    length = len(os.fsencode(path))
+    if length > MAX_SOCKET_PATH:
+        raise SocketDirectoryError(
+            f"{path}: a socket's path may have {MAX_SOCKET_PATH} bytes, this one has {length}."
+            f" Choose a shorter directory, for example one in {tempfile.gettempdir()}."
+        )
+
+
+def private_directory() -> str:
+    """Make a new socket directory for one run: short, and closed to other users (mode 0700)."""
+    base = tempfile.gettempdir()
+    if len(os.fsencode(base)) > MAX_SOCKET_PATH // 2 and os.path.isdir("/tmp"):
+        base = "/tmp"
+    return tempfile.mkdtemp(prefix="kubedev-", dir=base)
+
+
+def prepare(directory: str) -> None:
+    """Make `directory` ready for a kubelet, as its server does at start; raises before it changes anything.
+
+    The directory is made where it is missing, and the sockets of an earlier run are removed.
+    Raises SocketDirectoryError where the path is too long, the directory cannot be made or written, another
+    kubelet serves there, or files lie there that are neither sockets nor the checkpoint.
+    (`pkg/kubelet/cm/devicemanager/plugin/v1beta1/server.go: Start`)
+    """
+    if not have_unix_sockets():
+        raise SocketDirectoryError(
+            "gRPC has no unix sockets on this platform. The in-memory transport does the same without."
+        )
+    kubelet_socket = os.path.join(directory, KUBELET_SOCKET)
+    check_socket_path(kubelet_socket)
+    try:
+        os.makedirs(directory, mode=0o750, exist_ok=True)
+    except OSError as error:
+        raise SocketDirectoryError(
+            f"{directory}: cannot be made a directory ({error.strerror}). Choose another one."
+        ) from error
+    if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+        raise SocketDirectoryError(
+            f"{directory}: not writable. Choose a directory of your own, or change its mode."
+        )
+    if is_live(kubelet_socket):
+        raise SocketDirectoryError(
+            f"{directory}: a kubelet serves here already ({KUBELET_SOCKET} answers)."
+            " Stop it first, or choose another directory."
+        )
+    _refuse_other_files(directory)
+    remove_sockets(directory)
+
+
+def _refuse_other_files(directory: str) -> None:
+    others = sorted(
+        entry.name
+        for entry in os.scandir(directory)
+        if not entry.is_dir(follow_symlinks=False) and entry.name != CHECKPOINT and not is_socket(entry.path)
+    )
+    if others:
+        shown = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+        raise SocketDirectoryError(
+            f"{directory}: holds files that are neither sockets nor {CHECKPOINT}: {shown}."
+            " A kubelet would delete them, kubedev does not: choose an empty directory, or move them away."
+        )
+
+
+def is_socket(path: str) -> bool:
+    """Whether `path` itself, and no file that it links to, is a socket."""
+    try:
+        return stat.S_ISSOCK(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def is_live(path: str) -> bool:
+    """Whether somebody listens on the socket at `path`; a file that a dead process left is not live."""
+    if not is_socket(path):
+        return False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(path)
+        except BlockingIOError:  # so many wait for it that there is no room: somebody listens
+            return True
+        except OSError:
+            return False
+    return True
+
+
+def remove_sockets(directory: str) -> None:
+    """Remove the sockets in `directory`, and nothing else."""
+    for path in Path(directory).iterdir():
+        if is_socket(str(path)):
+            path.unlink(missing_ok=True)
