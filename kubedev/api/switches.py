@@ -1,0 +1,71 @@
+"""The named switches: where kubedev can do something else than Kubernetes v1.32.10 does.
+
+Without a switch the behaviour is v1.32.10's, faults included. A switch mostly bears the number of the
+issue or pull request, so that a lab can show both and a reader can look it up; the others are feature gates.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+__all__ = ["SWITCHES", "Switch", "check_switches"]
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One switch: what it is about, what v1.32.10 does, and what happens with the switch on."""
+
+    name: str
+    title: str
+    default: str
+    on: str
+
+
+_ALL = (
+    Switch(
+        "121994",
+        "A superseded plugin connection",
+        "The end of an old connection disconnects the newer one, an old stream's list overwrites the newer "
+        "one's, and a refused second registration makes the kubelet forget the first one's connection.",
+        "Connections are told apart: an old one's lists and end mean nothing, and a refused registration "
+        "changes nothing.",
+    ),
+    Switch(
+        "130145",
+        "Devices marked for a container that was then refused",
+        "When GetPreferredAllocation fails or Allocate answers without a container, devices taken so far "
+        "stay marked as allocated until a dead pod's record is removed or the kubelet restarts.",
+        "The marks are taken back at once.",
+    ),
+    Switch(
+        "126943",
+        "Whether a checkpoint exists",
+        "Any file of the plugin directory counts as a checkpoint, kubelet.sock too, so that a new machine "
+        "under an old node's name keeps the old machine's counts.",
+        "Only kubelet_internal_checkpoint counts; without it extended resources are set to 0 at start.",
+    ),
+    Switch(
+        "128684",
+        "Quantities beyond 64 bits",
+        "Sums and milli-units of huge quantities wrap as int64 does, so that a pod asking for 50E of memory "
+        "can be scheduled.",
+        "The arithmetic is plain: such a pod never fits.",
+    ),
+    Switch(
+        "ResourceHealthStatus",
+        "A feature gate, alpha and off in v1.32",
+        "A device's health is not shown in the status of the pod that holds it.",
+        "Each container's status lists its devices with their health.",
+    ),
+)
+
+SWITCHES: Mapping[str, Switch] = {switch.name: switch for switch in _ALL}
+
+
+def check_switches(names: Iterable[str]) -> frozenset[str]:
+    """The names as a set; ValueError where one of them is no switch."""
+    chosen = frozenset(names)
+    unknown = sorted(chosen - SWITCHES.keys())
+    if unknown:
+        known = ", ".join(sorted(SWITCHES))
+        raise ValueError(f"expected switches among {known}; got {', '.join(unknown)}: correct or remove them")
+    return chosen

@@ -1,0 +1,119 @@
+"""The recorded plugins' ways to answer, and a driver that carries a conversation with them to its end."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from kubedev.api.messages import (
+    HEALTHY,
+    UNHEALTHY,
+    Answer,
+    Call,
+    ContainerPreferredAllocationRequest,
+    Conversation,
+    Device,
+    DevicePluginOptions,
+    Empty,
+    PreferredAllocationRequest,
+    PreferredAllocationResponse,
+    RegisterRequest,
+    RpcError,
+)
+from kubedev.kubelet.bitmask import mask_of
+from kubedev.kubelet.devices import DeviceManagerState
+from kubedev.kubelet.registration import register
+
+S = TypeVar("S")
+R = TypeVar("R")
+
+
+def talk(conversation: Conversation[S, R], plugin: Callable[[Call], Answer]) -> tuple[S, R]:
+    """Carry a conversation on with one plugin's answers, nothing else going on meanwhile."""
+    try:
+        state, call = next(conversation)
+        while True:
+            state, call = conversation.send((state, plugin(call)))
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+
+
+def devices(listed: list[dict[str, Any]]) -> tuple[Device, ...]:
+    """The devices of a ListAndWatch message, from a vector's form of them."""
+    return tuple(
+        Device(
+            d["id"],
+            HEALTHY if d["healthy"] else UNHEALTHY,
+            None if d["numa"] is None else tuple(d["numa"]),
+        )
+        for d in listed
+    )
+
+
+def mask(hint: list[int] | None) -> int | None:
+    """A vector's NUMA mask as a number."""
+    return None if hint is None else mask_of(hint)
+
+
+def connect(
+    state: DeviceManagerState, resource: str, client: int = 1, preferred: bool = True
+) -> DeviceManagerState:
+    """The state after a plugin registered and told its options."""
+    options = DevicePluginOptions(get_preferred_allocation_available=preferred)
+    request = RegisterRequest(endpoint="plugin.sock", resource_name=resource)
+    state, error = talk(
+        register(state, request, "/plugins", client),
+        lambda call: Empty() if call.method == "Dial" else options,
+    )
+    assert error is None, error
+    return state
+
+
+def preferred_allocation(mode: str, request: ContainerPreferredAllocationRequest) -> Answer:
+    """What the recorded plugin of this mode answers to GetPreferredAllocation."""
+    available, must = sorted(request.available_device_ids), sorted(request.must_include_device_ids)
+    rest = [id_ for id_ in available if id_ not in must]
+    missing = max(request.allocation_size - len(must), 0)
+    match mode:
+        case "first":
+            ids = must + rest[:missing]
+        case "last":
+            ids = must + rest[::-1][:missing]
+        case "too_few":
+            ids = rest[:1]
+        case "too_many":
+            ids = available
+        case "outside":
+            ids = ["zz-not-a-device", "d0", "d1", "d2"]
+        case "empty":
+            ids = []
+        case "no_responses":
+            return PreferredAllocationResponse()
+        case "error":
+            return RpcError("Unknown", "preferred failed")
+        case _:
+            raise ValueError(f"unknown mode of a plugin: {mode!r}")
+    return PreferredAllocationResponse((tuple(ids),))
+
+
+class Preferring:
+    """A plugin that answers GetPreferredAllocation in a mode and remembers what it was asked."""
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+        self.asked: list[dict[str, Any]] = []
+
+    def __call__(self, call: Call) -> Answer:
+        assert isinstance(call.request, PreferredAllocationRequest), call
+        (request,) = call.request.container_requests
+        answer = preferred_allocation(self.mode, request)
+        ids: list[str] | None = None
+        if isinstance(answer, PreferredAllocationResponse) and answer.container_responses:
+            ids = sorted(answer.container_responses[0])
+        self.asked.append(
+            {
+                "answer": ids,
+                "available": sorted(request.available_device_ids),
+                "must_include": sorted(request.must_include_device_ids),
+                "size": request.allocation_size,
+            }
+        )
+        return answer
