@@ -28,12 +28,16 @@ class Code(Enum):
 class Status:
     """One answer. `reasons` are shown to the user, `plugin` names who gave the answer.
 
+    `why` are the values behind the reasons, for views: the untolerated taint, the insufficient resources with
+    their arithmetic, the skew of a domain; each plugin says which.
+
     Go: `pkg/scheduler/framework/interface.go: Status`.
     """
 
     code: Code
     reasons: tuple[str, ...] = ()
     plugin: str = ""
+    why: tuple[object, ...] = ()
 
     @property
     def is_success(self) -> bool:

@@ -1,0 +1,25 @@
+"""What a plugin may look at besides the pod and the node: the cluster as the cycle began."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubedev.api.objects import Service, Workload
+from kubedev.scheduler.node_info import NodeInfo
+
+__all__ = ["Context"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A snapshot of the cluster.
+
+    `node_infos` are all nodes with the pods on them, also those that some filter refused; `namespace_labels`
+    are the labels of every namespace that exists. Services and workloads (ReplicaSets and the like) say which
+    pods belong together for the cluster's default topology spread.
+    Go: `pkg/scheduler/framework/listers.go: SharedLister`, and the listers of the others.
+    """
+
+    node_infos: tuple[NodeInfo, ...] = ()
+    namespace_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    services: tuple[Service, ...] = ()
+    workloads: tuple[Workload, ...] = ()
