@@ -1,0 +1,139 @@
+"""What InterPodAffinity counts over all pods of the cluster, once for each incoming pod.
+
+Go: `pkg/scheduler/framework/plugins/interpodaffinity/{filtering,scoring}.go`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from kubedev.api.objects import Node, Pod
+from kubedev.scheduler.context import Context
+from kubedev.scheduler.pod_affinity_terms import (
+    AffinityTerm,
+    AffinityTerms,
+    matches_all,
+    parse_affinity_terms,
+)
+from kubedev.scheduler.topology_counts import TopologyCounts
+
+__all__ = ["FilterState", "Points", "count_for_filter", "count_points", "with_pod"]
+
+Points = Mapping[str, Mapping[str, int]]
+"""Points by topology key and value."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterState:
+    """What was counted for one incoming pod, and its terms.
+
+    `existing_anti_affinity` counts terms of the pods in a domain that keep the incoming pod away, `affinity`
+    pods that match all affinity terms of the incoming pod, `anti_affinity` matches of those that repel.
+    """
+
+    pod: Pod
+    namespace_labels: Mapping[str, str]
+    terms: AffinityTerms
+    existing_anti_affinity: TopologyCounts
+    affinity: TopologyCounts
+    anti_affinity: TopologyCounts
+
+
+def count_for_filter(pod: Pod, terms: AffinityTerms, context: Context) -> FilterState:
+    """Count all pods of the cluster for the filter; the terms have their namespaces listed."""
+    namespace_labels = context.namespace_labels.get(pod.namespace, {})
+    existing, affinity, anti_affinity = _new_counts(), _new_counts(), _new_counts()
+    has_terms = bool(terms.required_affinity or terms.required_anti_affinity)
+    for node_info in context.node_infos:
+        for info in node_info.pods_with_required_anti_affinity:
+            _count(existing, node_info.node, _repelling(info.pod, pod, namespace_labels))
+        for info in node_info.pods if has_terms else ():
+            _count(affinity, node_info.node, _attracting(terms, info.pod))
+            _count(anti_affinity, node_info.node, _repelled(terms, info.pod))
+    counts = (TopologyCounts.of(counted) for counted in (existing, affinity, anti_affinity))
+    return FilterState(pod, namespace_labels, terms, *counts)
+
+
+def with_pod(state: FilterState, other: Pod, node: Node, amount: int) -> FilterState:
+    """The state with another pod counted on a node (`amount` 1) or no more (-1)."""
+    return replace(
+        state,
+        existing_anti_affinity=_plus(
+            state.existing_anti_affinity, node, _repelling(other, state.pod, state.namespace_labels), amount
+        ),
+        affinity=_plus(state.affinity, node, _attracting(state.terms, other), amount),
+        anti_affinity=_plus(state.anti_affinity, node, _repelled(state.terms, other), amount),
+    )
+
+
+def _repelling(other: Pod, pod: Pod, namespace_labels: Mapping[str, str]) -> list[AffinityTerm]:
+    """The anti-affinity terms of another pod that keep this one away."""
+    terms = parse_affinity_terms(other).required_anti_affinity
+    return [term for term in terms if term.matches(pod, namespace_labels)]
+
+
+def _attracting(terms: AffinityTerms, other: Pod) -> tuple[AffinityTerm, ...]:
+    """The affinity terms that another pod fulfils: all of them or none."""
+    return terms.required_affinity if matches_all(terms.required_affinity, other) else ()
+
+
+def _repelled(terms: AffinityTerms, other: Pod) -> list[AffinityTerm]:
+    """The anti-affinity terms that another pod meets."""
+    return [term for term in terms.required_anti_affinity if term.matches(other)]
+
+
+def count_points(pod: Pod, terms: AffinityTerms, context: Context, hard_weight: int) -> Points:
+    """What each domain is worth for the pod, by its own preferred terms and those of the pods that are there.
+
+    A required affinity term of an existing pod is worth `hard_weight`.
+    """
+    namespace_labels = context.namespace_labels.get(pod.namespace, {})
+    points = _new_counts()
+    has_preferred = bool(terms.preferred_affinity or terms.preferred_anti_affinity)
+    for node_info in context.node_infos:
+        for info in node_info.pods if has_preferred else ():
+            for term, weight in _own_points(terms, info.pod):
+                _count(points, node_info.node, (term,), weight)
+        for info in node_info.pods_with_affinity:
+            for term, weight in _their_points(info.pod, hard_weight):
+                if term.matches(pod, namespace_labels):
+                    _count(points, node_info.node, (term,), weight)
+    return points
+
+
+def _own_points(terms: AffinityTerms, other: Pod) -> Iterator[tuple[AffinityTerm, int]]:
+    for term in terms.preferred_affinity:
+        if term.matches(other):
+            yield term, term.weight
+    for term in terms.preferred_anti_affinity:
+        if term.matches(other):
+            yield term, -term.weight
+
+
+def _their_points(other: Pod, hard_weight: int) -> Iterator[tuple[AffinityTerm, int]]:
+    terms = parse_affinity_terms(other)
+    if hard_weight > 0:
+        yield from ((term, hard_weight) for term in terms.required_affinity)
+    yield from ((term, term.weight) for term in terms.preferred_affinity)
+    yield from ((term, -term.weight) for term in terms.preferred_anti_affinity)
+
+
+def _new_counts() -> dict[str, dict[str, int]]:
+    return defaultdict(lambda: defaultdict(int))
+
+
+def _count(
+    counts: dict[str, dict[str, int]], node: Node, terms: Iterable[AffinityTerm], amount: int = 1
+) -> None:
+    for term in terms:
+        value = node.labels.get(term.topology_key)
+        if value is not None:
+            counts[term.topology_key][value] += amount
+
+
+def _plus(counts: TopologyCounts, node: Node, terms: Iterable[AffinityTerm], amount: int) -> TopologyCounts:
+    for term in terms:
+        value = node.labels.get(term.topology_key)
+        if value is not None:
+            counts = counts.plus(term.topology_key, value, amount)
+    return counts
