@@ -1,0 +1,28 @@
+"""The vectors of the scores by resources."""
+
+from typing import Any
+
+from kubedev.api.objects import Node, Pod
+from kubedev.scheduler.context import Context
+from kubedev.scheduler.node_info import NodeInfo
+from kubedev.scheduler.resource_scores import (
+    NodeResourcesBalancedAllocation,
+    NodeResourcesFit,
+    ResourceSpec,
+    Strategy,
+    UtilizationPoint,
+)
+
+
+def answer(case_in: dict[str, Any]) -> dict[str, Any]:
+    resources = tuple(ResourceSpec(r["name"], r["weight"]) for r in case_in["resources"])
+    shape = tuple(UtilizationPoint(p["utilization"], p["score"]) for p in case_in.get("shape", ()))
+    plugin: NodeResourcesFit | NodeResourcesBalancedAllocation
+    if case_in["strategy"] == "BalancedAllocation":
+        plugin = NodeResourcesBalancedAllocation(resources)
+    else:
+        plugin = NodeResourcesFit(Strategy(case_in["strategy"]), resources, shape)
+    node_info = NodeInfo.of(Node.parse(case_in["node"]), map(Pod.parse, case_in.get("pods", ())))
+    pod, context = Pod.parse(case_in["pod"]), Context((node_info,))
+    state, _ = plugin.pre_score(pod, (node_info,), context)
+    return {"score": plugin.score(state, pod, node_info).value}
