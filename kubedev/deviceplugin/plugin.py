@@ -35,6 +35,7 @@ __all__ = [
     "answer",
     "container_answer",
     "make_devices",
+    "obey",
     "set_count",
     "set_health",
 ]
@@ -84,6 +85,18 @@ def set_count(plugin: Plugin, count: int) -> Plugin:
     health = {device.id: device.health for device in plugin.devices}
     devices = make_devices(count, len(nodes))
     return replace(plugin, devices=tuple(replace(d, health=health.get(d.id, HEALTHY)) for d in devices))
+
+
+def obey(plugin: Plugin, command: str) -> Plugin:
+    """The plugin after a command: `unhealthy ID`, `healthy ID` or `set COUNT`. Raises PluginError."""
+    match command.strip().split(maxsplit=1):
+        case ["healthy" | "unhealthy" as health, device_id]:
+            return set_health(plugin, device_id, health == "healthy")
+        case ["set", count] if count.isdecimal():
+            return set_count(plugin, int(count))
+    raise PluginError(
+        f"{command.strip()!r} is no command; there are: healthy ID, unhealthy ID, set COUNT, stop"
+    )
 
 
 def answer(plugin: Plugin, request: Request) -> Answer:

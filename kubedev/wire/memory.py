@@ -145,6 +145,12 @@ class MemoryPlugin:
         self._transport.plugins.append(self)
         self.kubelet_appeared()
 
+    def adopt(self) -> None:
+        """Serve as a plugin that has registered already: a fork begins in the middle of things."""
+        self._transport.plugins.append(self)
+        self._transport.serving[self.socket] = self
+        self.up = True
+
     def kubelet_appeared(self) -> None:
         """Serve afresh and register with the kubelet that listens."""
         self._end_streams("EOF")

@@ -1,4 +1,4 @@
-"""The plugin's end of the wire: its DevicePlugin service, and its call to the kubelet's Registration."""
+"""The plugin's end of the wire: its DevicePlugin service, and its call of the kubelet's Registration."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from kubedev.wire.client import CHANNEL_OPTIONS, rpc_error
 from kubedev.wire.codec import METHODS, REGISTER
 from kubedev.wire.server import SocketServer, target, unary
 
-__all__ = ["PluginServer", "register"]
+__all__ = ["PluginServer", "Registration"]
 
 # The server reads the plugin's state anew for each request, since commands change it meanwhile.
 State = Callable[[], Plugin]
@@ -46,10 +46,14 @@ class PluginServer:
         """Serve. Raises SocketDirectoryError."""
         self._server.start()
 
-    def stop(self, remove_socket: bool = True) -> None:
-        """End all streams and calls; without `remove_socket` the file stays, as after a kill."""
+    def stop(self) -> None:
+        """End the streams, then serve no more, and remove the socket."""
         self._wake_streams(stop=True)
-        self._server.stop(remove_socket)
+        self._server.stop(grace=1)
+
+    def kill(self) -> None:
+        """Break all connections and leave the socket's file behind, as the end of the process would."""
+        self._server.stop(remove_socket=False)
 
     def changed(self) -> None:
         """Send the list again: the state has changed."""
@@ -77,15 +81,34 @@ class PluginServer:
             ended = not context.is_active()
 
 
-def register(kubelet_socket: str, request: RegisterRequest, timeout: float = 15) -> RpcError | None:
-    """Call Register on the kubelet, and give back None or its error.
+class Registration:
+    """A call of Register that is under way; `on_done` gets None or its error, on a thread of gRPC.
 
     The kubelet connects back before it answers, and tries that for 10 s; hence `timeout`, in seconds.
     """
-    with grpc.insecure_channel(target(kubelet_socket), options=CHANNEL_OPTIONS) as channel:
-        call = channel.unary_unary(REGISTER.path, REGISTER.encode_request, None)
-        try:
-            call(request, timeout=timeout)
-        except grpc.RpcError as error:
-            return rpc_error(error)
+
+    def __init__(
+        self,
+        kubelet_socket: str,
+        request: RegisterRequest,
+        on_done: Callable[[RpcError | None], None],
+        timeout: float = 15,
+    ) -> None:
+        self._channel = grpc.insecure_channel(target(kubelet_socket), options=CHANNEL_OPTIONS)
+        method = self._channel.unary_unary(REGISTER.path, REGISTER.encode_request, None)
+        self._future = method.future(request, timeout=timeout)
+        self._future.add_done_callback(lambda done: on_done(_error_of(done)))
+
+    def close(self) -> None:
+        """Give the call up if it is still under way, and close the connection."""
+        self._channel.close()
+
+
+def _error_of(done: Any) -> RpcError | None:
+    try:
+        done.result()
+    except grpc.RpcError as error:
+        return rpc_error(error)
+    except grpc.FutureCancelledError:
+        return RpcError("Canceled", "the call was given up")
     return None

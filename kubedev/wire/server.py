@@ -106,9 +106,12 @@ class SocketServer:
         except OSError:
             return False
 
-    def stop(self, remove_socket: bool = True) -> None:
-        """End all calls, wait for their threads, and remove the socket if it is still ours."""
-        self._server.stop(None).wait()
+    def stop(self, remove_socket: bool = True, grace: float | None = None) -> None:
+        """End all calls, wait for their threads, and remove the socket if it is still ours.
+
+        Calls that are about to end by themselves have `grace` seconds for it.
+        """
+        self._server.stop(grace).wait()
         self._threads.shutdown()
         if remove_socket and self.owns_path():
             os.unlink(self.path)

@@ -40,8 +40,7 @@ class PluginEvent:
     """What a plugin tells of itself.
 
     `event` is `serving` (on `socket`), `registered`, `refused` (with the kubelet's `error`), `away` (no
-    kubelet answers), `changed` (`devices` are listed, `healthy` of them healthy), `error`, or `stopped`, always
-    the last.
+    kubelet answers), `changed` (`devices` are listed, `healthy` of them healthy), `error`, at last `stopped`.
     """
 
     event: str

@@ -23,6 +23,7 @@ from kubedev.deviceplugin.plugin import (
     PluginError,
     answer,
     make_devices,
+    obey,
     set_count,
     set_health,
 )
@@ -61,6 +62,18 @@ def test_health_and_count() -> None:
     assert {d.numa_nodes for d in grown.devices} == {(0,), (1,)}
     with pytest.raises(PluginError, match="'d9' is no device of this plugin; it has d0 to d7"):
         set_health(GPU, "d9", False)
+
+
+def test_commands() -> None:
+    assert obey(GPU, "unhealthy d3\n") == set_health(GPU, "d3", False)
+    assert obey(obey(GPU, "unhealthy d3"), " healthy  d3 ") == GPU
+    assert len(obey(GPU, "set 3").devices) == 3
+
+
+@pytest.mark.parametrize("command", ["", "set", "set -1", "set x", "unhealthy", "healthy d8", "make d1"])
+def test_what_is_no_command_is_refused_with_those_that_are(command: str) -> None:
+    with pytest.raises(PluginError, match="there are: healthy ID|it has d0 to d7"):
+        obey(GPU, command)
 
 
 def test_preference_packs_numa_nodes() -> None:
