@@ -57,7 +57,7 @@ class CPUDetails:
 
 @dataclass(frozen=True, slots=True)
 class CPUTopology:
-    """All CPUs of the machine. Numbers per core, socket and cache are averages, rounded down, as in Kubernetes."""
+    """All CPUs of the machine. Numbers per core, socket and cache are averages, rounded down."""
 
     details: CPUDetails
     num_cpus: int

@@ -1,72 +1,81 @@
-"""One resource's hints for a container or a pod, found in both ways."""
+"""One resource's hints for a container or a pod, counted in both ways."""
 
+from dataclasses import replace
 from typing import Any
 
-from kubedev.api.messages import HEALTHY, UNHEALTHY, Device
+from kubedev.api.messages import HEALTHY, ContainerAllocateResponse, Device
 from kubedev.api.objects import Container, Pod
+from kubedev.api.quantity import Quantity
 from kubedev.kubelet.bitmask import nodes_of
-from kubedev.kubelet.hints import (
-    Hints,
-    ResourceHints,
-    count_at_once,
-    count_mask_by_mask,
-    pod_request,
-    resource_hints,
-)
+from kubedev.kubelet.device_hints import get_pod_topology_hints, get_topology_hints
+from kubedev.kubelet.devices import DeviceAllocateInfo, DeviceManagerState, allocated_by
+from kubedev.kubelet.hints import Counting, ResourceHints, count_at_once, count_mask_by_mask
+
+GPU = "example.com/gpu"
 
 
 def answer(case: dict[str, Any]) -> dict[str, Any]:
     """`hints`, or a text where the two ways of counting differ."""
-    at_once, by_mask = (_hints(case, count) for count in (count_at_once, count_mask_by_mask))
+    at_once, by_mask = _hints(case, count_at_once), _hints(case, count_mask_by_mask)
     if at_once != by_mask:
         return {"hints": f"at once: {at_once}, mask by mask: {by_mask}"}
-    return {"hints": "absent" if at_once is None else as_json(at_once.hints)}
+    return {"hints": "absent" if at_once is None else hints_as_json(at_once)}
 
 
-def as_json(hints: Hints) -> list[dict[str, Any]] | None:
+def hints_as_json(answer: ResourceHints) -> list[dict[str, Any]] | None:
     """Hints as the vectors write them."""
-    if hints is None:
+    if answer.hints is None:
         return None
-    return [
-        {
-            "mask": None if h.numa_node_affinity is None else list(nodes_of(h.numa_node_affinity)),
-            "preferred": h.preferred,
-        }
-        for h in hints
-    ]
+    return [{"mask": list(nodes_of(mask or 0)), "preferred": preferred} for mask, preferred in answer.hints]
 
 
-def _hints(case: dict[str, Any], count: Any) -> ResourceHints | None:
-    devices = {
-        d["id"]: Device(
-            d["id"], HEALTHY if d["healthy"] else UNHEALTHY, None if d["numa"] is None else tuple(d["numa"])
-        )
-        for d in case["devices"]
-    }
-    reusable = set(case.get("reusable") or ())
+def _hints(case: dict[str, Any], count: Counting) -> ResourceHints | None:
+    pod, other = _pod(case), Pod("other", uid="other")
+    state, active = _state(case, pod), (pod, other)
     if case["scope"] == "pod":
-        held = {id_ for ids in (case["pod_devices"] or {}).values() for id_ in ids}
-        request = pod_request(*_pod(case["containers"]))
+        _, hints = get_pod_topology_hints(state, pod, active, case["numa_nodes"], count)
     else:
-        held, request = set(case["container_devices"] or ()), case["request"]
-    in_use = held | reusable | set(case["others"] or ())
-    if not case["registered"] and not in_use:
-        return None
-    available = {d.id for d in devices.values() if d.health == HEALTHY} - in_use
-    return resource_hints(
-        "example.com/gpu", request, devices, available, case["numa_nodes"], held, reusable, count
-    )
+        _, hints = get_topology_hints(state, pod, pod.containers[0], active, case["numa_nodes"], count)
+    return hints.get(GPU)
 
 
-def _pod(containers: list[dict[str, Any]]) -> tuple[Pod, Any]:
-    made = [
-        (c["init"], Container(c["name"], restart_policy="Always" if c["restartable"] else None))
-        for c in containers
+def _pod(case: dict[str, Any]) -> Pod:
+    one: list[dict[str, Any]] = [
+        {"name": "c", "init": False, "restartable": False, "limit": case.get("request")}
     ]
-    limits = {c["name"]: c["limit"] for c in containers}
-    pod = Pod(
-        "p",
-        containers=tuple(c for init, c in made if not init),
-        init_containers=tuple(c for init, c in made if init),
+    made = [
+        (
+            c["init"],
+            Container(
+                c["name"],
+                limits={GPU: Quantity.of(c["limit"])},
+                restart_policy="Always" if c["restartable"] else None,
+            ),
+        )
+        for c in case.get("containers") or one
+    ]
+    apps, inits = (tuple(c for init, c in made if init is wanted) for wanted in (False, True))
+    return Pod("pod", uid="pod", containers=apps, init_containers=inits)
+
+
+def _state(case: dict[str, Any], pod: Pod) -> DeviceManagerState:
+    devices = {d["id"]: Device(d["id"], HEALTHY, d["numa"] and tuple(d["numa"])) for d in case["devices"]}
+    healthy = frozenset(d["id"] for d in case["devices"] if d["healthy"])
+    reusable = frozenset(case.get("reusable") or ())
+    held = case.get("pod_devices") or {"c": case.get("container_devices") or []}
+    records = {
+        "pod": {name: _record(ids) for name, ids in {**held, "finished": reusable}.items() if ids},
+        "other": {"c": _record(case["others"])} if case["others"] else {},
+    }
+    state = DeviceManagerState(
+        pod_devices=records,
+        allocated_devices=allocated_by(records),
+        devices_to_reuse={"pod": {GPU: reusable}},
     )
-    return pod, lambda container: limits[container.name]
+    if not case["registered"]:
+        return state
+    return replace(state, all_devices={GPU: devices}, healthy_devices={GPU: healthy})
+
+
+def _record(ids: Any) -> dict[str, DeviceAllocateInfo]:
+    return {GPU: DeviceAllocateInfo({0: tuple(ids)}, ContainerAllocateResponse())}
