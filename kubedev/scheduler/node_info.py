@@ -10,6 +10,7 @@ from typing import Self
 
 from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.requests import Resource, calculate_resource
+from kubedev.scheduler.pod_affinity_terms import NO_TERMS, AffinityTerms, parse_affinity_terms
 
 __all__ = ["HostPort", "ImageState", "NodeInfo", "PodInfo", "host_ports"]
 
@@ -21,17 +22,22 @@ NO_NODE = Node("")
 
 @dataclass(frozen=True, slots=True)
 class PodInfo:
-    """A pod on a node, with what it takes there; `non_zero` is what scoring sees of its CPU and memory."""
+    """A pod on a node, with what it takes there; `non_zero` is what scoring sees of its CPU and memory.
+
+    `terms` are its pod affinity, parsed; a list of terms with a fault in it is empty.
+    """
 
     pod: Pod
     resource: Resource
     non_zero: Resource
     ports: frozenset[HostPort] = frozenset()
+    terms: AffinityTerms = NO_TERMS
 
     @classmethod
     def of(cls, pod: Pod) -> Self:
         """Work out what a pod takes."""
-        return cls(pod, *calculate_resource(pod), frozenset(host_ports(pod.containers)))
+        ports = frozenset(host_ports(pod.containers))
+        return cls(pod, *calculate_resource(pod), ports, parse_affinity_terms(pod))
 
     @property
     def has_affinity(self) -> bool:
@@ -114,8 +120,8 @@ class NodeInfo:
     def remove_pod(self, pod: Pod) -> Self:
         """Without the pod of this uid, or KeyError. The last pod takes its place in the list, as in Go.
 
-        Ports are a set: where two pods share one, it is free as soon as either goes. Subtracted is what the given
-        version of the pod takes: an old version leaves the sums wrong, as in Go.
+        Ports are a set: where two pods share one, it is free as soon as either goes. Subtracted is what the
+        given version of the pod takes: an old version leaves the sums wrong, as in Go.
         """
         info = next((found for found in self.pods if found.pod.uid == pod.uid), None)
         if info is None:

@@ -46,7 +46,7 @@ def count_for_filter(pod: Pod, terms: AffinityTerms, context: Context) -> Filter
     has_terms = bool(terms.required_affinity or terms.required_anti_affinity)
     for node_info in context.node_infos:
         for info in node_info.pods_with_required_anti_affinity:
-            _count(existing, node_info.node, _repelling(info.pod, pod, namespace_labels))
+            _count(existing, node_info.node, _repelling(info.terms, pod, namespace_labels))
         for info in node_info.pods if has_terms else ():
             _count(affinity, node_info.node, _attracting(terms, info.pod))
             _count(anti_affinity, node_info.node, _repelled(terms, info.pod))
@@ -59,17 +59,19 @@ def with_pod(state: FilterState, other: Pod, node: Node, amount: int) -> FilterS
     return replace(
         state,
         existing_anti_affinity=_plus(
-            state.existing_anti_affinity, node, _repelling(other, state.pod, state.namespace_labels), amount
+            state.existing_anti_affinity,
+            node,
+            _repelling(parse_affinity_terms(other), state.pod, state.namespace_labels),
+            amount,
         ),
         affinity=_plus(state.affinity, node, _attracting(state.terms, other), amount),
         anti_affinity=_plus(state.anti_affinity, node, _repelled(state.terms, other), amount),
     )
 
 
-def _repelling(other: Pod, pod: Pod, namespace_labels: Mapping[str, str]) -> list[AffinityTerm]:
+def _repelling(theirs: AffinityTerms, pod: Pod, namespace_labels: Mapping[str, str]) -> list[AffinityTerm]:
     """The anti-affinity terms of another pod that keep this one away."""
-    terms = parse_affinity_terms(other).required_anti_affinity
-    return [term for term in terms if term.matches(pod, namespace_labels)]
+    return [term for term in theirs.required_anti_affinity if term.matches(pod, namespace_labels)]
 
 
 def _attracting(terms: AffinityTerms, other: Pod) -> tuple[AffinityTerm, ...]:
@@ -95,7 +97,7 @@ def count_points(pod: Pod, terms: AffinityTerms, context: Context, hard_weight: 
             for term, weight in _own_points(terms, info.pod):
                 _count(points, node_info.node, (term,), weight)
         for info in node_info.pods_with_affinity:
-            for term, weight in _their_points(info.pod, hard_weight):
+            for term, weight in _their_points(info.terms, hard_weight):
                 if term.matches(pod, namespace_labels):
                     _count(points, node_info.node, (term,), weight)
     return points
@@ -110,12 +112,11 @@ def _own_points(terms: AffinityTerms, other: Pod) -> Iterator[tuple[AffinityTerm
             yield term, -term.weight
 
 
-def _their_points(other: Pod, hard_weight: int) -> Iterator[tuple[AffinityTerm, int]]:
-    terms = parse_affinity_terms(other)
+def _their_points(theirs: AffinityTerms, hard_weight: int) -> Iterator[tuple[AffinityTerm, int]]:
     if hard_weight > 0:
-        yield from ((term, hard_weight) for term in terms.required_affinity)
-    yield from ((term, term.weight) for term in terms.preferred_affinity)
-    yield from ((term, -term.weight) for term in terms.preferred_anti_affinity)
+        yield from ((term, hard_weight) for term in theirs.required_affinity)
+    yield from ((term, term.weight) for term in theirs.preferred_affinity)
+    yield from ((term, -term.weight) for term in theirs.preferred_anti_affinity)
 
 
 def _new_counts() -> dict[str, dict[str, int]]:

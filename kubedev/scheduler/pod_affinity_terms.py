@@ -10,7 +10,14 @@ from kubedev.api.objects import Pod
 from kubedev.api.selectors import PodAffinity, PodAffinityTerm
 from kubedev.scheduler.labels import NOTHING, Selector, SelectorError, from_label_selector, join_errors
 
-__all__ = ["AffinityTerm", "AffinityTerms", "NamespaceLabels", "matches_all", "parse_affinity_terms"]
+__all__ = [
+    "NO_TERMS",
+    "AffinityTerm",
+    "AffinityTerms",
+    "NamespaceLabels",
+    "matches_all",
+    "parse_affinity_terms",
+]
 
 NamespaceLabels = Mapping[str, Mapping[str, str]]
 """The labels of every namespace, by its name."""
@@ -75,6 +82,9 @@ class AffinityTerms:
         )
 
 
+NO_TERMS = AffinityTerms()
+
+
 def matches_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
     """Whether there are terms and all of them mean this pod.
 
@@ -85,8 +95,10 @@ def matches_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
 
 def parse_affinity_terms(pod: Pod) -> AffinityTerms:
     """Parse all of a pod's affinity and anti-affinity terms."""
-    attract = (pod.affinity and pod.affinity.pod_affinity) or PodAffinity()
-    repel = (pod.affinity and pod.affinity.pod_anti_affinity) or PodAffinity()
+    if pod.affinity is None:
+        return NO_TERMS
+    attract = pod.affinity.pod_affinity or PodAffinity()
+    repel = pod.affinity.pod_anti_affinity or PodAffinity()
     errors: list[str] = []
 
     def parse(name: str, terms: Sequence[tuple[PodAffinityTerm, int]]) -> tuple[AffinityTerm, ...]:
