@@ -4,15 +4,15 @@ A NodeInfo is a value: adding or removing a pod gives a new one, cheaply, since 
 out once and kept beside the pod. Go source: `pkg/scheduler/framework/types.go: NodeInfo`.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Self
 
 from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.requests import Resource, calculate_resource
 from kubedev.scheduler.pod_affinity_terms import NO_TERMS, AffinityTerms, parse_affinity_terms
 
-__all__ = ["HostPort", "ImageState", "NodeInfo", "PodInfo", "host_ports"]
+__all__ = ["HostPort", "NodeInfo", "PodInfo", "host_ports"]
 
 HostPort = tuple[str, str, int]  # address, protocol, port
 ANY_ADDRESS = "0.0.0.0"
@@ -57,14 +57,6 @@ class PodInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class ImageState:
-    """An image that a node has: size in bytes, and how many nodes have it."""
-
-    size: int
-    num_nodes: int
-
-
-@dataclass(frozen=True, slots=True)
 class NodeInfo:
     """A node with its pods and sums; `generation` counts its changes.
 
@@ -80,7 +72,6 @@ class NodeInfo:
     non_zero_requested: Resource = NOTHING
     allocatable: Resource = NOTHING
     used_ports: frozenset[HostPort] = frozenset()
-    image_states: Mapping[str, ImageState] = field(default_factory=dict)
     generation: int = 0
 
     @classmethod
