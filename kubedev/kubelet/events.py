@@ -7,8 +7,7 @@ over gRPC or in memory, and posts what comes of them as further events.
 from dataclasses import dataclass
 
 from kubedev.api.messages import Answer, Call, Device, RegisterRequest
-from kubedev.api.objects import Pod
-from kubedev.api.quantity import Quantity
+from kubedev.api.objects import Node, Pod, ResourceList
 
 __all__ = [
     "Answered",
@@ -21,11 +20,13 @@ __all__ = [
     "ListReceived",
     "NodeStatus",
     "NodeStatusDue",
+    "NodeUpdated",
     "OpenStream",
     "PluginRegistering",
     "PodBound",
     "PodDeleted",
     "PodStatus",
+    "PodTerminated",
     "Reply",
     "SourcesReady",
     "StartContainer",
@@ -95,11 +96,19 @@ class NodeStatusDue:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeUpdated:
+    """The kubelet's watch shows its node object as somebody else changed it."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
 class KubeletRestarted:
-    """The process ends and starts again: all that remains is the checkpoint and the running containers."""
+    """The process ends and starts again: what remains is the checkpoint and, unless the machine was rebooted,
+    the running containers. Its pods come again as `PodBound`, then `SourcesReady`.
+    """
 
     checkpoint: str | None
-    pods: tuple[Pod, ...] = ()
     reboot: bool = False
 
 
@@ -117,6 +126,7 @@ KubeletEvent = (
     | PodDeleted
     | ContainerExited
     | NodeStatusDue
+    | NodeUpdated
     | KubeletRestarted
     | SourcesReady
 )
@@ -148,18 +158,19 @@ class CloseStream:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Answer a Register call: None is success, a text is a gRPC error of code Unknown."""
+    """Answer a plugin's Register call: None is success, a text is a gRPC error of code Unknown."""
 
     register_id: int
+    resource: str
     error: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """The node's device resources as they are to be written to its status; the rest of the status stays."""
+    """The node's capacity and allocatable as the kubelet writes them."""
 
-    capacity: tuple[tuple[str, Quantity], ...]
-    allocatable: tuple[tuple[str, Quantity], ...]
+    capacity: ResourceList
+    allocatable: ResourceList
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +181,13 @@ class PodStatus:
     phase: str
     reason: str = ""
     message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PodTerminated:
+    """All containers of a deleted pod have ended: the API server may remove the object."""
+
+    uid: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,4 +214,14 @@ class StopContainer:
     container: str
 
 
-Effect = Ask | OpenStream | CloseStream | Reply | NodeStatus | PodStatus | StartContainer | StopContainer
+Effect = (
+    Ask
+    | OpenStream
+    | CloseStream
+    | Reply
+    | NodeStatus
+    | PodStatus
+    | PodTerminated
+    | StartContainer
+    | StopContainer
+)

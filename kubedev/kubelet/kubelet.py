@@ -1,0 +1,367 @@
+"""The node agent: puts registration, device manager, admission and container starts together.
+
+`step(state, event, now)` is the whole kubelet: it takes what happened and returns the state after it and what
+is to be done in the world. Talking to plugins is a conversation (a generator); a generator is no value, so the
+state keeps the answers received so far and the conversation is run again from them when the next one comes.
+
+Source: `pkg/kubelet/kubelet.go: syncLoopIteration, HandlePodAdditions, rejectPod`. As there, pods are admitted
+and deleted one at a time, so a plugin that never answers Allocate holds up every pod after it; containers of
+admitted pods start side by side.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kubedev.api.messages import Answer, Call, Conversation
+from kubedev.api.objects import Node, Pod
+from kubedev.kubelet import device_manager, registration
+from kubedev.kubelet.admission import admit
+from kubedev.kubelet.devices import DeviceManagerState
+from kubedev.kubelet.events import (
+    Answered,
+    Ask,
+    CloseStream,
+    ContainerExited,
+    Effect,
+    KubeletEvent,
+    KubeletRestarted,
+    ListReceived,
+    NodeStatus,
+    NodeStatusDue,
+    NodeUpdated,
+    OpenStream,
+    PluginRegistering,
+    PodBound,
+    PodDeleted,
+    PodStatus,
+    PodTerminated,
+    Reply,
+    SourcesReady,
+    StopContainer,
+    StreamEnded,
+)
+from kubedev.kubelet.hints import TopologyHint
+from kubedev.kubelet.node_status import with_devices
+from kubedev.kubelet.pods import PodRecord, api_phase, ended, moved, to_start
+from kubedev.kubelet.providers import DeviceProvider, within
+from kubedev.kubelet.run_options import start_container
+from kubedev.kubelet.topology import AffinityStore, HintProvider, TopologyManager
+
+__all__ = ["KubeletState", "Talk", "new_kubelet", "step"]
+
+Effects = tuple[Effect, ...]
+Stepped = tuple["KubeletState", Effects]
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation in flight: what it is about, the state it began in, and the answers so far, each with
+    the state at that moment. `call_id` is the call whose answer it waits for.
+    """
+
+    about: PluginRegistering | PodBound | tuple[str, str]
+    call_id: int
+    call: Call
+    begun: "KubeletState" = field(compare=False, repr=False)
+    answers: tuple[tuple["KubeletState", Answer], ...] = field(default=(), compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletState:
+    """A kubelet as a value.
+
+    `pods` are in the order of their arrival, by uid; `waiting` is what the sync loop has still to take, one after
+    another; `talks` are by call id. `node` is the kubelet's view of its own node object. `providers` are asked for
+    hints and devices in this order.
+    """
+
+    node: Node
+    socket_dir: str
+    devices: DeviceManagerState = DeviceManagerState()
+    topology: TopologyManager = TopologyManager()
+    affinities: AffinityStore = AffinityStore()
+    pods: Mapping[str, PodRecord] = field(default_factory=dict)
+    waiting: tuple[PodBound | PodDeleted | SourcesReady, ...] = ()
+    talks: Mapping[int, Talk] = field(default_factory=dict)
+    next_call: int = 1
+    next_client: int = 1
+
+    def active_pods(self) -> tuple[Pod, ...]:
+        """The pods that may hold devices, the one being admitted among them."""
+        return tuple(r.pod for r in self.pods.values() if r.active)
+
+    @property
+    def providers(self) -> "tuple[HintProvider[KubeletState], ...]":
+        """The managers of resources, in the order in which the topology manager asks them."""
+        return (DeviceProvider(),)
+
+    def with_affinity(self, pod_uid: str, container: str, hint: TopologyHint) -> "KubeletState":
+        """The state with this affinity in its store."""
+        return replace(self, affinities=self.affinities.set_affinity(pod_uid, container, hint))
+
+
+def new_kubelet(node: Node, socket_dir: str) -> KubeletState:
+    """A kubelet that has just started for the first time, with no plugin and no pod."""
+    return KubeletState(node, socket_dir)
+
+
+def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
+    """The state after an event, and what is to be done in the world because of it. `now` is in seconds."""
+    match event:
+        case PluginRegistering():
+            return _begin(replace(state, next_client=state.next_client + 1), event, now)
+        case Answered(call_id, answer):
+            return _go_on(state, call_id, answer, now)
+        case ListReceived(client, devices):
+            resource = registration.resource_of(state.devices, client)
+            if resource is None:  # the stream of a client that has been replaced or disconnected
+                return state, ()
+            manager = device_manager.list_and_watch(state.devices, resource, devices)
+            return _write_node_status(replace(state, devices=manager), now)
+        case StreamEnded(client):
+            manager, close = device_manager.stream_ended(state.devices, client, now)
+            state, effects = _write_node_status(replace(state, devices=manager), now)
+            return state, tuple(CloseStream(c) for c in close) + effects
+        case NodeStatusDue():
+            return _chain(state, now, _write_node_status, _start_waiting)
+        case NodeUpdated(node):
+            return replace(state, node=node), ()
+        case PodBound() | PodDeleted() | SourcesReady():
+            return _sync_loop(replace(state, waiting=(*state.waiting, event)), now)
+        case ContainerExited(uid, container, exit_code):
+            return _container_exited(state, uid, container, exit_code, now)
+        case KubeletRestarted(checkpoint, reboot):
+            return _restart(state, checkpoint, reboot, now)
+
+
+def _chain(state: KubeletState, now: float, *steps: Any) -> Stepped:
+    effects: Effects = ()
+    for each in steps:
+        state, more = each(state, now)
+        effects += more
+    return state, effects
+
+
+# Conversations
+
+
+def _conversation(state: KubeletState, about: Any, now: float) -> Conversation[KubeletState, Any]:
+    match about:
+        case PluginRegistering(request=request):
+            client = state.next_client - 1
+            talk = registration.register(state.devices, request, state.socket_dir, client)
+            return within(state, talk)
+        case PodBound(pod):
+            return admit(state, pod)
+        case (uid, container):
+            pod = state.pods[uid].pod
+            talk_ = device_manager.get_device_run_container_options(
+                state.devices, pod, _container(pod, container), state.active_pods()
+            )
+            return within(state, talk_)
+    raise TypeError(f"no conversation about {about!r}")
+
+
+def _begin(state: KubeletState, about: Any, now: float) -> Stepped:
+    return _run(state, Talk(about, state.next_call, Call("", "", ""), state), now)
+
+
+def _go_on(state: KubeletState, call_id: int, answer: Answer, now: float) -> Stepped:
+    if call_id not in state.talks:  # the kubelet restarted meanwhile
+        return state, ()
+    talk = state.talks[call_id]
+    state = replace(state, talks={k: t for k, t in state.talks.items() if k != call_id})
+    return _run(state, replace(talk, answers=(*talk.answers, (state, answer))), now)
+
+
+def _run(state: KubeletState, talk: Talk, now: float) -> Stepped:
+    """Run a conversation again from its answers, up to its next call or its end."""
+    conversation = _conversation(talk.begun, talk.about, now)
+    try:
+        reached, call = next(conversation)
+        for answer in talk.answers:
+            reached, call = conversation.send(answer)
+    except StopIteration as done:
+        reached, result = done.value
+        return _finished(reached, talk, result, now)
+    call_id = reached.next_call
+    talk = replace(talk, call_id=call_id, call=call)
+    return replace(reached, next_call=call_id + 1, talks={**reached.talks, call_id: talk}), (
+        Ask(call_id, call),
+    )
+
+
+def _finished(state: KubeletState, talk: Talk, result: Any, now: float) -> Stepped:
+    match talk.about:
+        case PluginRegistering(register_id, request):
+            client = talk.begun.next_client - 1
+            if result is not None:
+                return state, (Reply(register_id, request.resource_name, result),)
+            socket = registration.socket_path(state.socket_dir, request.endpoint)
+            resource = request.resource_name
+            return state, (Reply(register_id, resource, None), OpenStream(client, resource, socket))
+        case PodBound(pod):
+            return _admitted(state, pod.uid, result, now)
+        case (str() as uid, str() as container):
+            return _start(state, uid, container, result, now)
+    raise TypeError(f"no conversation about {talk.about!r}")
+
+
+# Pods
+
+
+def _with_pod(state: KubeletState, record: PodRecord) -> KubeletState:
+    return replace(state, pods={**state.pods, record.pod.uid: record})
+
+
+def _sync_loop(state: KubeletState, now: float) -> Stepped:
+    """Take what waits, one after another, until an admission has to wait for a plugin."""
+    effects: Effects = ()
+    while state.waiting and not any(isinstance(t.about, PodBound) for t in state.talks.values()):
+        first = state.waiting[0]
+        state = replace(state, waiting=state.waiting[1:])
+        match first:
+            case SourcesReady():
+                state = replace(state, devices=device_manager.sources_ready(state.devices))
+                more: Effects = ()
+            case PodDeleted(uid):
+                state, more = _delete(state, uid)
+            case PodBound(pod):
+                if pod.phase in ("Succeeded", "Failed"):
+                    continue
+                state = _with_pod(state, moved(PodRecord(pod), "its turn"))
+                state, more = _begin(state, first, now)
+        effects += more
+    return state, effects
+
+
+def _admitted(state: KubeletState, uid: str, admission: Any, now: float) -> Stepped:
+    record = state.pods[uid]
+    if not admission.admit:
+        record = moved(record, "refused", admission.reason, f"Pod was rejected: {admission.message}")
+        state = _with_pod(state, record)
+        effects: Effects = (_status(record),)
+    else:
+        record = moved(record, "admitted")
+        running = frozenset(n for n in device_manager.running_containers(state.devices, uid))
+        state, effects = _start_next(_with_pod(state, replace(record, running=running)), uid, now)
+    state, more = _sync_loop(state, now)
+    return state, effects + more
+
+
+def _status(record: PodRecord) -> PodStatus:
+    return PodStatus(record.pod.uid, api_phase(record), record.reason, record.message)
+
+
+def _start_next(state: KubeletState, uid: str, now: float) -> Stepped:
+    """Begin to start the containers whose turn it is; say Running when all that should run do."""
+    record = state.pods[uid]
+    effects: Effects = ()
+    for container in to_start(record):
+        record = replace(state.pods[uid], starting=state.pods[uid].starting | {container.name})
+        state, more = _begin(_with_pod(state, record), (uid, container.name), now)
+        effects += more
+    record = state.pods[uid]
+    names = {c.name for c in record.pod.containers}
+    if record.phase == "Starting" and names <= record.running:
+        record = moved(record, "all containers run")
+        state, effects = _with_pod(state, record), (*effects, _status(record))
+    return state, effects
+
+
+def _start(state: KubeletState, uid: str, container: str, result: Any, now: float) -> Stepped:
+    """The devices' part of a container's options is known, or an error: start it, or try again later."""
+    record = state.pods.get(uid)
+    if record is None or record.phase == "Terminating":
+        return state, ()
+    record = replace(record, starting=record.starting - {container})
+    if isinstance(result, str):
+        record = replace(record, waiting_for=container, reason="CreateContainerConfigError", message=result)
+        return _with_pod(state, record), (_status(record),)
+    record = replace(record, running=record.running | {container}, reason="", message="", waiting_for="")
+    state, effects = _start_next(_with_pod(state, record), uid, now)
+    return state, (start_container(record.pod, _container(record.pod, container), result), *effects)
+
+
+def _start_waiting(state: KubeletState, now: float) -> Stepped:
+    effects: Effects = ()
+    for uid, record in state.pods.items():
+        if record.waiting_for:
+            state = _with_pod(state, replace(state.pods[uid], waiting_for=""))
+            state, more = _start_next(state, uid, now)
+            effects += more
+    return state, effects
+
+
+def _delete(state: KubeletState, uid: str) -> Stepped:
+    record = state.pods.get(uid)
+    if record is None:
+        return state, ()
+    if record.phase == "Terminating":
+        return state, ()
+    if not record.active or not record.running:
+        return _gone(state, uid)
+    record = moved(record, "deleted")
+    return _with_pod(state, record), tuple(StopContainer(uid, name) for name in sorted(record.running))
+
+
+def _gone(state: KubeletState, uid: str) -> Stepped:
+    return replace(state, pods={k: r for k, r in state.pods.items() if k != uid}), (PodTerminated(uid),)
+
+
+def _container_exited(state: KubeletState, uid: str, container: str, exit_code: int, now: float) -> Stepped:
+    record = state.pods.get(uid)
+    if record is None or not record.active:
+        return state, ()
+    record = ended(record, container, exit_code)
+    state = _with_pod(state, record)
+    if record.phase == "Terminating":
+        return (state, ()) if record.running else _gone(state, uid)
+    apps = {c.name for c in record.pod.containers}
+    init_failed = container not in apps and exit_code != 0 and record.pod.restart_policy == "Never"
+    if init_failed or (
+        not record.running & apps and apps <= dict(record.exits).keys() and not to_start(record)
+    ):
+        good = not init_failed and all(code == 0 for name, code in record.exits if name in apps)
+        record = moved(record, "all containers succeeded" if good else "a container failed")
+        sidecars = tuple(StopContainer(uid, name) for name in sorted(record.running))
+        return _with_pod(state, record), (_status(record), *sidecars)
+    return _start_next(state, uid, now)
+
+
+def _container(pod: Pod, name: str) -> Any:
+    return next(c for c in (*pod.init_containers, *pod.containers) if c.name == name)
+
+
+# Node
+
+
+def _write_node_status(state: KubeletState, now: float) -> Stepped:
+    """Ask the device manager for its counts and write them, if they changed.
+
+    A real kubelet does this every ten seconds; this one also right after a plugin's list or end, so that
+    nobody has to wait.
+    """
+    manager, counts = device_manager.get_capacity(state.devices, now)
+    node = with_devices(state.node, counts)
+    effects: Effects = ()
+    if (node.capacity, node.allocatable) != (state.node.capacity, state.node.allocatable):
+        effects = (NodeStatus(node.capacity, node.allocatable),)
+    return replace(state, devices=manager, node=node), effects
+
+
+def _restart(state: KubeletState, checkpoint: str | None, reboot: bool, now: float) -> Stepped:
+    streams = tuple(CloseStream(client) for client in registration.clients(state.devices))
+    running = {} if reboot else {uid: r.running for uid, r in state.pods.items() if r.running}
+    devices = device_manager.restart(checkpoint, now, running=running, switches=state.devices.switches)
+    fresh = KubeletState(
+        state.node,
+        state.socket_dir,
+        devices,
+        state.topology,
+        next_call=state.next_call,
+        next_client=state.next_client,
+    )
+    state, effects = _write_node_status(fresh, now)
+    return state, streams + effects

@@ -1,0 +1,68 @@
+"""The managers that the topology manager asks, each as a hint provider over the whole kubelet's state."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from kubedev.api.messages import Conversation
+from kubedev.api.objects import Container, Pod
+from kubedev.kubelet import device_hints, device_manager
+from kubedev.kubelet.devices import DeviceManagerState
+from kubedev.kubelet.hints import ResourceHints, TopologyHint
+from kubedev.kubelet.topology import Allocated, Refusal
+
+if TYPE_CHECKING:
+    from kubedev.kubelet.kubelet import KubeletState
+
+__all__ = ["DeviceProvider", "within"]
+
+R = TypeVar("R")
+
+
+def within(
+    state: "KubeletState", conversation: Conversation[DeviceManagerState, R]
+) -> Conversation["KubeletState", R]:
+    """Carry on a conversation of the device manager as one of the whole kubelet."""
+    try:
+        devices, call = next(conversation)
+        while True:
+            state, answer = yield replace(state, devices=devices), call
+            devices, call = conversation.send((state.devices, answer))
+    except StopIteration as done:
+        devices, result = done.value
+        return replace(state, devices=devices), result
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceProvider:
+    """The device manager."""
+
+    name: str = "devices"
+
+    def get_topology_hints(
+        self, state: "KubeletState", pod: Pod, container: Container
+    ) -> tuple["KubeletState", Mapping[str, ResourceHints]]:
+        """Where could this container's devices come from?"""
+        devices, hints = device_hints.get_topology_hints(
+            state.devices, pod, container, state.active_pods(), state.topology.numa.nodes
+        )
+        return replace(state, devices=devices), hints
+
+    def get_pod_topology_hints(
+        self, state: "KubeletState", pod: Pod
+    ) -> tuple["KubeletState", Mapping[str, ResourceHints]]:
+        """Where could the whole pod's devices come from?"""
+        devices, hints = device_hints.get_pod_topology_hints(
+            state.devices, pod, state.active_pods(), state.topology.numa.nodes
+        )
+        return replace(state, devices=devices), hints
+
+    def allocate(
+        self, state: "KubeletState", pod: Pod, container: Container, affinity: TopologyHint
+    ) -> Conversation["KubeletState", Allocated]:
+        """Choose devices and call Allocate."""
+        conversation = device_manager.allocate(
+            state.devices, pod, container, state.active_pods(), affinity.numa_node_affinity
+        )
+        state, decision = yield from within(state, conversation)
+        return state, Allocated(decision, Refusal.unexpected(decision.error) if decision.error else None)
