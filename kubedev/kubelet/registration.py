@@ -6,7 +6,7 @@ plugin must serve before it registers. What the request says about options is ig
 Two maps make v1.32's faults. `clients` (the server's) says who registered last, from the moment of the
 Register call; `endpoints` (the manager's) says who is asked for devices. When any connection of a resource
 ends, the kubelet disconnects whoever registered last, be it another one; and when a second registration
-fails, nobody is left in `clients`, so that the first one's death goes unnoticed. The switch 121994 mends both.
+fails, nobody is left in `clients`, so that the first one's death goes unnoticed. Switch 121994 mends both.
 
 Source: `pkg/kubelet/cm/devicemanager/plugin/v1beta1/server.go, handler.go, client.go`;
 `manager.go: PluginConnected, PluginDisconnected`.

@@ -1,5 +1,6 @@
 """The recorded plugins' ways to answer, and a driver that carries a conversation with them to its end."""
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -92,6 +93,20 @@ def preferred_allocation(mode: str, request: ContainerPreferredAllocationRequest
         case _:
             raise ValueError(f"unknown mode of a plugin: {mode!r}")
     return PreferredAllocationResponse((tuple(ids),))
+
+
+def plain(error: str | None) -> str | None:
+    """An error as the recorded plugins gave it: in Go's process, not over gRPC, so without a code."""
+    return None if error is None else error.replace("rpc error: code = Unknown desc = ", "")
+
+
+def stopped(error: str | None) -> str | None:
+    """An error with Go's print of a stopped plugin, an address among it, replaced by what the vectors have."""
+    return (
+        None
+        if error is None
+        else re.sub("endpoint .* has been stopped", "endpoint %v has been stopped", error)
+    )
 
 
 class Preferring:

@@ -8,7 +8,7 @@ from kubedev.api.messages import ContainerAllocateResponse
 from kubedev.kubelet.allocation import DeviceRequest, devices_to_allocate, filter_by_affinity
 from kubedev.kubelet.capacity import list_and_watch
 from kubedev.kubelet.devices import DeviceAllocateInfo, DeviceManagerState, allocated_by, insert
-from tests.vectors.fake_plugin import Preferring, connect, devices, mask, talk
+from tests.vectors.fake_plugin import Preferring, connect, devices, mask, plain, talk
 
 RESOURCE = "example.com/gpu"
 NO_SPECS = ContainerAllocateResponse()
@@ -50,7 +50,7 @@ def differences(case: dict[str, Any]) -> list[str]:
     after = state.allocated_devices.get(RESOURCE, frozenset())
     classes = {"aligned": split.aligned, "unaligned": split.unaligned, "no_affinity": split.no_affinity}
     answer: dict[str, Any] = {
-        "error": decision.error,
+        "error": plain(decision.error),
         "result": "nil" if got is None else "set",
         "preferred_requests": plugin.asked,
         "allocated_after": sorted(after),
