@@ -1,0 +1,126 @@
+"""Every sentence, label and word that kubedev shows, in one place, so that a second language can be added.
+
+Names of Kubernetes (kubelet, Allocate, capacity, NUMA) and Kubernetes' own messages are data, not text, and
+do not stand here.
+"""
+
+from collections.abc import Mapping
+
+__all__ = ["ENGLISH", "register", "say"]
+
+ENGLISH: dict[str, str] = {
+    # The states of a device: the words beside the marks.
+    "state.free": "free",
+    "state.allocated": "allocated",
+    "state.unhealthy": "unhealthy",
+    "state.unhealthy-in-use": "unhealthy, in use",
+    "state.reusable": "reusable",
+    "state.impossible": "not possible",
+    "state.preferred": "preferred",
+    "state.mask": "affinity mask",
+    # Frame of every picture.
+    "frame.step": "Step {step} of {total}",
+    "frame.table": "The same as a table",
+    "frame.back": "Step back",
+    "frame.forward": "Step forward",
+    "frame.history": "History",
+    "frame.more": "+{count} more",
+    # The path of a request (lab 00).
+    "path.title": "One pod, one device, the whole way",
+    "path.start": "Nothing has happened yet.",
+    "path.control-plane": "Control plane",
+    "path.node": "Node {name}",
+    "path.no-node": "No node yet",
+    "path.you": "You",
+    "path.you.line": "kubectl apply",
+    "path.store": "API store",
+    "path.store.line": "{pods} pods, {nodes} nodes",
+    "path.scheduler": "Scheduler",
+    "path.scheduler.line": "queue {queued}, cache {cached}",
+    "path.kubelet": "Kubelet",
+    "path.plugin": "Device plugin",
+    "path.plugin.pid": "pid {pid}",
+    "path.plugin.memory": "in memory",
+    "path.plugin.dead": "stopped",
+    "path.plugin.none": "No device plugin",
+    "path.container": "Container",
+    "path.container.none": "No container",
+    "path.container.ended": "ended",
+    "path.link.apply": "apply",
+    "path.link.watch": "watch",
+    "path.link.bind": "bind",
+    "path.link.status": "node status",
+    "path.link.bound": "bound pods",
+    "path.link.stream": "ListAndWatch, open",
+    "path.files": "Socket directory",
+    "path.files.empty": "empty",
+    "path.resource": "capacity {capacity}, allocatable {allocatable}",
+    "path.resource.absent": "not in the node's status",
+    "path.resource.counts": "{known} known, {healthy} healthy, {used} in use",
+    "path.no-devices": "No devices yet: no plugin has sent a list.",
+    "path.in-use": "In use: {owners}",
+    "path.numa": "NUMA {nodes}",
+    "path.numa.none": "no NUMA",
+    "path.device": "{id}: {state}, {numa}",
+    "path.device.owned": "{id}: {state} to {owner}, {numa}",
+    "path.pods": "Pods",
+    "path.pods.none": "No pod yet.",
+    "path.pods.others": "{count} more: {names}",
+    "path.pod.pid": "{container}: pid {pid}",
+    "path.messages": "Messages",
+    "path.messages.none": "No message yet.",
+    "path.message": "{source} → {target}",
+    "path.message.stream": "{source} ⇒ {target}",
+    "path.mode.live": "live: real processes, real gRPC",
+    "path.mode.replay": "looking back: nothing is sent",
+    "path.mode.fork": "fork in memory: no real process",
+    "path.clock": "t = {now} s, simulated clock",
+    "path.sentence": "{step}: {text}",
+    "path.sentence.message": "{source} to {target}: {text}",
+    "path.sentence.self": "{source}: {text}",
+    "path.alt": (
+        "The path of a device request: you, API store, scheduler, and node {node} with its device plugins, "
+        "socket directory, kubelet, containers and devices. {sentence}"
+    ),
+    "party.you": "you",
+    "party.store": "store",
+    "party.scheduler": "scheduler",
+    "party.kubelet": "kubelet",
+    "party.plugin": "plugin",
+    "party.container": "container",
+    "table.devices": "Devices",
+    "table.pods": "Pods",
+    "table.messages": "Messages",
+    "table.node": "node",
+    "table.resource": "resource",
+    "table.device": "device",
+    "table.numa": "NUMA",
+    "table.health": "health",
+    "table.healthy": "Healthy",
+    "table.unhealthy": "Unhealthy",
+    "table.owner": "owner",
+    "table.pod": "pod",
+    "table.phase": "phase",
+    "table.reason": "reason",
+    "table.number": "no.",
+    "table.from": "from",
+    "table.to": "to",
+    "table.text": "message",
+}
+"""Key -> English template, filled in by `say` as `str.format` does."""
+
+
+def register(messages: Mapping[str, str]) -> None:
+    """Add the messages of another room (the labs); a key that is there already is an error."""
+    twice = sorted(set(messages) & set(ENGLISH))
+    if twice:
+        raise ValueError(f"catalogue keys must be new, but these exist already: {', '.join(twice)}")
+    ENGLISH.update(messages)
+
+
+def say(key: str, **values: object) -> str:
+    """Return the message of `key` with `values` filled in."""
+    template = ENGLISH.get(key)
+    if template is None:
+        raise KeyError(f"no message {key!r} in the catalogue; add it to kubedev/views/catalogue.py")
+    return template.format(**values)

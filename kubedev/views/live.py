@@ -1,0 +1,175 @@
+"""Live pictures: one widget that is changed in place, and the same pictures as frames where no kernel is.
+
+`LivePicture.show` may be called from any thread and as often as one likes: the browser gets at most
+`UPDATES_A_SECOND` messages, each holding what differs from the one before; what comes in between is skipped.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from kubedev.views.catalogue import say
+from kubedev.views.document import Document, document, patch, patches, to_json
+from kubedev.views.picture import Picture, Table
+from kubedev.views.style import FONT
+from kubedev.views.svg import fragment, inline, style_sheet, theme_sheet
+
+__all__ = ["UPDATES_A_SECOND", "LivePicture", "frames_html"]
+
+UPDATES_A_SECOND = 20
+
+_SCRIPT = Path(__file__).with_name("live.js")
+_PAGE_RULES = f"""
+.kubedev{{background:var(--kd-ground);color:var(--kd-ink);font-family:{FONT};font-size:15px;
+ padding:14px 0;max-width:1320px}}
+.kubedev .kd-title{{font-size:20px;font-weight:700;line-height:1.3}}
+.kubedev p.kd-sentence{{color:var(--kd-muted);font-size:15px;line-height:1.45;margin:3px 0 12px;
+ min-height:1.45em}}
+.kubedev .kd-scroll{{overflow-x:auto}}
+.kubedev svg{{display:block;width:100%;min-width:1010px;height:auto}}
+.kubedev details{{margin-top:10px;color:var(--kd-ink)}}
+.kubedev summary{{cursor:pointer;color:var(--kd-muted)}}
+.kubedev table{{border-collapse:collapse;margin:10px 0;font-size:14px;color:var(--kd-ink)}}
+.kubedev caption{{text-align:left;font-weight:600;padding:4px 0;color:var(--kd-ink)}}
+.kubedev th,.kubedev td{{text-align:left;padding:3px 16px 3px 0;border-bottom:1px solid var(--kd-line);
+ background:none;vertical-align:top}}
+.kubedev .kd-steps{{display:flex;gap:12px;align-items:center;margin-top:10px}}
+.kubedev .kd-steps[hidden]{{display:none}}
+.kubedev .kd-steps button{{font:inherit;padding:5px 12px;border-radius:8px;cursor:pointer;
+ color:var(--kd-ink);background:var(--kd-card);border:1px solid var(--kd-edge)}}
+.kubedev .kd-steps button:disabled{{opacity:.45;cursor:default}}
+.kubedev .kd-steps input{{flex:1;max-width:420px}}
+"""
+
+
+def page_sheet() -> str:
+    """Return the whole style sheet of a page that shows pictures."""
+    return theme_sheet() + style_sheet() + _PAGE_RULES.replace("\n", "")
+
+
+class LivePicture(anywidget.AnyWidget):
+    """A picture in the page; `show` changes it in place.
+
+    `on_action` is called with the `action` of a mark that was clicked, or chosen with Enter or Space.
+    `frames` gives the pictures that an exported notebook can step through (by default the one on show).
+    """
+
+    _esm = _SCRIPT
+    _css = page_sheet()
+    whole = traitlets.Dict().tag(sync=True, to_json=lambda _value, widget: widget._whole())
+    update = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        picture: Picture,
+        *,
+        on_action: Callable[[str], None] | None = None,
+        frames: Callable[[], Sequence[Picture]] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._writing = threading.RLock()
+        self._clock = clock
+        self._sent_at = float("-inf")
+        self._timer: threading.Timer | None = None
+        self._number = 0
+        self._picture = picture
+        self._document: Document = document(picture)
+        self._on_action = on_action
+        self._frames = frames
+        super().__init__()
+        self.on_msg(self._message)
+
+    @property
+    def picture(self) -> Picture:
+        """The picture that was shown last."""
+        return self._picture
+
+    def show(self, picture: Picture) -> None:
+        """Show `picture`: at once, or as soon as the pace allows, unless another one follows first."""
+        with self._writing:
+            self._picture = picture
+            wait = self._sent_at + 1 / UPDATES_A_SECOND - self._clock()
+            if wait <= 0:
+                self._send()
+            elif self._timer is None:
+                self._timer = threading.Timer(wait, self._send)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def flush(self) -> None:
+        """Send now what is still waiting for its turn."""
+        with self._writing:
+            self._send()
+
+    def _send(self) -> None:
+        with self._writing:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            new = document(self._picture)
+            change = patch(self._document, new)
+            if change:
+                self._document = new
+                self._number += 1
+                self._sent_at = self._clock()
+                self.update = {"number": self._number, "patch": change}
+
+    def _whole(self) -> dict[str, object]:
+        with self._writing:
+            return {"number": self._number, "document": to_json(self._document), "table": say("frame.table")}
+
+    def _message(self, _widget: object, content: Mapping[str, Any], _buffers: object) -> None:
+        if content.get("want") == "whole":
+            with self._writing:
+                self._number += 1
+                self.update = {"number": self._number, "patch": {"whole": to_json(self._document)}}
+        elif "action" in content and self._on_action is not None:
+            self._on_action(str(content["action"]))
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget's own formats, and HTML with all frames for a page that has no kernel."""
+        bundle = super()._repr_mimebundle_(**options)
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        if data is not None:
+            data["text/html"] = frames_html(self._frames() if self._frames else [self._picture])
+            data["text/plain"] = f"{self._picture.title}. {self._picture.sentence}"
+        return bundle
+
+
+def frames_html(pictures: Sequence[Picture]) -> str:
+    """Return HTML, whole in itself, that shows the first of some pictures and steps through the others."""
+    first, steps = patches(pictures)
+    words = {
+        "back": say("frame.back"),
+        "forward": say("frame.forward"),
+        "history": say("frame.history"),
+        "table": say("frame.table"),
+    }
+    data = json.dumps({"first": first, "steps": steps, "words": words}, ensure_ascii=False).replace(
+        "</", "<\\/"
+    )
+    picture = pictures[0]
+    tables = "".join(map(_table, picture.tables))
+    svg = inline(picture, tuple(fragment(mark) for mark in picture.marks))
+    return (
+        f'<div class="kd kubedev" data-kubedev-frames><style>{page_sheet()}</style><div class="kd-stage">'
+        f'<div class="kd-title">{escape(picture.title)}</div>'
+        f'<p class="kd-sentence">{escape(picture.sentence)}</p><div class="kd-scroll">{svg}</div>'
+        f"<details><summary>{say('frame.table')}</summary>{tables}</details></div>"
+        f'<script type="application/json">{data}</script>'
+        f'<script type="module">{_SCRIPT.read_text("utf-8")}</script></div>'
+    )
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
+    rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
+    caption = f"<caption>{escape(table.caption)}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

@@ -1,0 +1,136 @@
+"""What the picture of the path shows: plain values that whoever holds a cluster fills in.
+
+Nothing here knows a cluster; `path.path_picture` turns a `PathState` into a picture.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = [
+    "ContainerView",
+    "DeviceView",
+    "MessageView",
+    "NodeView",
+    "PartyName",
+    "PathMode",
+    "PathState",
+    "PluginView",
+    "PodView",
+    "ResourceView",
+]
+
+PartyName = Literal["you", "store", "scheduler", "kubelet", "plugin", "container"]
+PathMode = Literal["live", "replay", "fork"]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginView:
+    """A device plugin of the node; `pid` is None in memory; `streaming` says that ListAndWatch is open."""
+
+    resource: str
+    socket: str
+    pid: int | None = None
+    alive: bool = True
+    streaming: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceView:
+    """A device as the kubelet knows it; `numa` is empty without topology, `owner` is a pod's name."""
+
+    id: str
+    numa: tuple[int, ...] = ()
+    healthy: bool = True
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceView:
+    """A device resource: what the node's status says (None: absent) and the devices the kubelet knows."""
+
+    name: str
+    capacity: int | None
+    allocatable: int | None
+    devices: tuple[DeviceView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerView:
+    """A container that was started: `pid` None without a real process, `lines` what it saw and printed."""
+
+    pod: str
+    name: str
+    pid: int | None = None
+    running: bool = True
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """A node; `files` are the names in its socket directory, `kubelet` says what its kubelet does."""
+
+    name: str
+    plugins: tuple[PluginView, ...] = ()
+    files: tuple[str, ...] = ()
+    resources: tuple[ResourceView, ...] = ()
+    containers: tuple[ContainerView, ...] = ()
+    kubelet: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PodView:
+    """A pod in the store; `devices` is short, as `0, 1`; `message` says why it waits or was refused."""
+
+    name: str
+    phase: str
+    node: str = ""
+    reason: str = ""
+    message: str = ""
+    devices: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageView:
+    """One message of the log, or with `source == target` one decision.
+
+    `text` is shown in the log, `label` (short: `Allocate`, `bind`, `status`) where `text` has no room.
+    `sentence` says in plain words what happens ("the kubelet asks the plugin to prepare device 2"); without
+    it the text is shown. `about` is the resource of the plugin or the pod of the container that takes part,
+    `file` the socket it goes through, `node` the node it belongs to.
+    """
+
+    number: int
+    source: PartyName
+    target: PartyName
+    text: str
+    label: str
+    sentence: str = ""
+    about: str = ""
+    file: str = ""
+    node: str = ""
+    stream: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PathState:
+    """One moment of the whole path.
+
+    `step` of `total` counts history from 0; `node` names the node that is drawn in full (the first if empty);
+    `messages` is the log up to now and its last one is lit, unless `quiet`. `focus` names the pod whose
+    details are shown (else the last one). `forked_at` is the step at which this branch left another one.
+    """
+
+    title: str
+    step: int
+    total: int
+    now: float
+    mode: PathMode
+    nodes: tuple[NodeView, ...] = ()
+    pods: tuple[PodView, ...] = ()
+    messages: tuple[MessageView, ...] = ()
+    node: str = ""
+    focus: str = ""
+    queued: int = 0
+    cached: int = 0
+    quiet: bool = False
+    forked_at: int | None = None

@@ -1,0 +1,51 @@
+"""The tables beside the path's picture: devices, pods, messages."""
+
+from kubedev.views.catalogue import say
+from kubedev.views.path_state import PathState
+from kubedev.views.picture import Table
+
+__all__ = ["path_tables"]
+
+
+def path_tables(state: PathState) -> tuple[Table, ...]:
+    """Return the same facts as text."""
+    return _devices(state), _pods(state), _messages(state)
+
+
+def _columns(*keys: str) -> tuple[str, ...]:
+    return tuple(say(f"table.{key}") for key in keys)
+
+
+def _devices(state: PathState) -> Table:
+    rows = tuple(
+        (
+            node.name,
+            resource.name,
+            device.id,
+            ",".join(map(str, device.numa)),
+            say("table.healthy" if device.healthy else "table.unhealthy"),
+            device.owner,
+        )
+        for node in state.nodes
+        for resource in node.resources
+        for device in resource.devices
+    )
+    return Table(
+        say("table.devices"), _columns("node", "resource", "device", "numa", "health", "owner"), rows
+    )
+
+
+def _pods(state: PathState) -> Table:
+    rows = tuple(
+        (pod.name, pod.phase, pod.node, pod.devices, ": ".join(p for p in (pod.reason, pod.message) if p))
+        for pod in state.pods
+    )
+    return Table(say("table.pods"), _columns("pod", "phase", "node", "devices", "reason"), rows)
+
+
+def _messages(state: PathState) -> Table:
+    rows = tuple(
+        (str(message.number), say(f"party.{message.source}"), say(f"party.{message.target}"), message.text)
+        for message in state.messages
+    )
+    return Table(say("table.messages"), _columns("number", "from", "to", "text"), rows)
