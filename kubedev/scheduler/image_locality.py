@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kubedev.api.objects import Node, Pod
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.scores import MAX_NODE_SCORE, Score
+from kubedev.scheduler.scores import MAX_NODE_SCORE, NO_SCORE, Score
 from kubedev.scheduler.status import SUCCESS, Status
 
 __all__ = ["ImageLocality", "ImageShare", "normalized_image_name"]
@@ -67,7 +67,9 @@ class ImageLocality:
 
     def score(self, state: Mapping[str, tuple[ImageShare, ...]], pod: Pod, node_info: NodeInfo) -> Score:
         """0 up to 23 MiB, 100 from 1000 MiB a container; `why` are the shares of the images on the node."""
-        shares = state.get(node_info.node.name, ())
+        shares = state.get(node_info.node.name)
+        if shares is None:
+            return NO_SCORE
         highest = MAX_CONTAINER_THRESHOLD * (len(pod.init_containers) + len(pod.containers))
         points = min(max(sum(share.points for share in shares), MIN_THRESHOLD), max(highest, MIN_THRESHOLD))
         if points == MIN_THRESHOLD:

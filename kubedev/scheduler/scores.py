@@ -8,7 +8,15 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["DEFAULT_WEIGHTS", "MAX_NODE_SCORE", "Score", "default_normalize", "quotient", "round_half_away"]
+__all__ = [
+    "DEFAULT_WEIGHTS",
+    "MAX_NODE_SCORE",
+    "NO_SCORE",
+    "Score",
+    "default_normalize",
+    "quotient",
+    "round_half_away",
+]
 
 MAX_NODE_SCORE = 100
 
@@ -32,6 +40,9 @@ class Score(NamedTuple):
 
     value: int
     why: tuple[Any, ...] = ()
+
+
+NO_SCORE = Score(0)
 
 
 def default_normalize(scores: Mapping[str, int], reverse: bool = False) -> dict[str, int]:

@@ -11,7 +11,7 @@ from kubedev.api.objects import Pod
 from kubedev.api.selectors import Taint, Toleration
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.scores import Score, default_normalize
+from kubedev.scheduler.scores import NO_SCORE, Score, default_normalize
 from kubedev.scheduler.status import SUCCESS, Code, Status
 
 __all__ = [
@@ -93,6 +93,8 @@ class TaintToleration:
 
     def score(self, state: tuple[Toleration, ...], pod: Pod, node_info: NodeInfo) -> Score:
         """How many PreferNoSchedule taints the pod does not tolerate; `why` are these taints."""
+        if not node_info.node.taints:
+            return NO_SCORE
         intolerable = tuple(
             taint
             for taint in node_info.node.taints
