@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from kubedev.api.problems import go_value
 from kubedev.api.quantity import Quantity, QuantityError
 
 __all__ = ["FieldError", "Fields"]
@@ -118,7 +119,7 @@ class Fields:
             except QuantityError as error:
                 raise FieldError(
                     f"{child.path}[{name}]",
-                    f"Invalid value: {value!r}: {error}: write a number with a suffix of Kubernetes, "
+                    f"Invalid value: {go_value(value)}: {error}: write a number with a suffix of Kubernetes, "
                     "such as 500m, 2, 1.5Gi",
                 ) from None
         return result

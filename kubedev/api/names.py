@@ -21,6 +21,7 @@ __all__ = [
     "is_overcommit_allowed",
     "is_prefixed_native_resource",
     "is_scalar_resource_name",
+    "label_value_problems",
     "qualified_name_problems",
 ]
 
@@ -39,6 +40,11 @@ NAME_WRONG = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
     "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
     f"'{NAME}')"
+)
+LABEL_VALUE_WRONG = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
+    "start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used "
+    f"for validation is '({NAME})?')"
 )
 LABEL_WRONG = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start "
@@ -126,15 +132,20 @@ def qualified_name_problems(value: str) -> list[str]:
 
 def dns_label_problems(value: str) -> list[str]:
     """Why this is no DNS label (a container's name); empty where it is one. Go: `IsDNS1123Label`."""
-    return dns_problems(value, LABEL, MAX_LABEL, LABEL_WRONG)
+    return text_problems(value, LABEL, MAX_LABEL, LABEL_WRONG)
 
 
 def dns_subdomain_problems(value: str) -> list[str]:
     """Why this is no DNS subdomain (a pod's name); empty where it is one. Go: `IsDNS1123Subdomain`."""
-    return dns_problems(value, SUBDOMAIN, MAX_SUBDOMAIN, SUBDOMAIN_WRONG)
+    return text_problems(value, SUBDOMAIN, MAX_SUBDOMAIN, SUBDOMAIN_WRONG)
 
 
-def dns_problems(value: str, pattern: str, length: int, wrong: str) -> list[str]:
+def label_value_problems(value: str) -> list[str]:
+    """Why this is no label's value; empty where it is one. Go: `IsValidLabelValue`."""
+    return text_problems(value, f"({NAME})?", MAX_NAME, LABEL_VALUE_WRONG)
+
+
+def text_problems(value: str, pattern: str, length: int, wrong: str) -> list[str]:
     """What is wrong with length and characters."""
     problems = []
     if len(value.encode()) > length:

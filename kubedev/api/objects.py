@@ -25,6 +25,7 @@ __all__ = [
     "Container",
     "ContainerImage",
     "ContainerPort",
+    "Labels",
     "Manifest",
     "Namespace",
     "Node",

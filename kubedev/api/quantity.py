@@ -147,16 +147,19 @@ class Quantity:
         if self.wide:
             return wide_scaled_value(self.mantissa, shift)
         if shift < 0:
-            return rescale(self.mantissa, self.exponent, scale)
+            return self.rounded_up(scale)
         result = self.mantissa * power_of_ten(shift)
         return result if fits_int64(result) else 0
+
+    def rounded_up(self, scale: int) -> int:
+        """In units of `10**scale`, rounded away from zero, however large: plain arithmetic."""
+        return rescale(self.mantissa, self.exponent, scale)
 
     def round_up(self, scale: int) -> Self:
         """Rounded away from zero to a multiple of `10**scale`; never to zero (Go: `RoundUp`)."""
         if not self.wide and self.exponent >= scale:
             return self
-        mantissa = rescale(self.mantissa, self.exponent, scale)
-        return replace(self, mantissa=mantissa, exponent=scale, text=None)
+        return replace(self, mantissa=self.rounded_up(scale), exponent=scale, text=None)
 
     def sign(self) -> int:
         """-1, 0 or 1."""
@@ -173,7 +176,7 @@ class Quantity:
         if not self.mantissa:
             return "0"
         if self.format is Format.BINARY_SI and self._is_binary():
-            number, times = remove_factors(rescale(self.mantissa, self.exponent, 0), 1024)
+            number, times = remove_factors(self.rounded_up(0), 1024)
             return f"{number}{BINARY_NAMES.get(times, '')}"
         number, times = remove_factors(self.mantissa, 10)
         exponent = self.exponent + times

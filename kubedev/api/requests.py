@@ -5,14 +5,14 @@ Resource, calculateResource`. Init containers run one after another before the o
 hungriest moment counts; sidecars (init containers that go on running) count in every moment from their start.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Self
 
 from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource_name
 from kubedev.api.objects import Container, Pod, ResourceList
-from kubedev.api.quantity import Quantity, wrap_int64
+from kubedev.api.quantity import MILLI, Quantity, wrap_int64
 
 __all__ = [
     "DEFAULT_MEMORY_REQUEST",
@@ -31,8 +31,9 @@ __all__ = [
 
 DEFAULT_MILLI_CPU_REQUEST = 100
 DEFAULT_MEMORY_REQUEST = 200 * 1024 * 1024
+ZERO = Quantity()
 NON_MISSING: ResourceList = {
-    CPU: Quantity(DEFAULT_MILLI_CPU_REQUEST, -3),
+    CPU: Quantity(DEFAULT_MILLI_CPU_REQUEST, MILLI),
     MEMORY: Quantity(DEFAULT_MEMORY_REQUEST),
 }
 
@@ -151,9 +152,9 @@ class Resource:
         pods = quantities[PODS].value() if PODS in quantities else 0
         return self.plus(replace(other, allowed_pod_number=pods))
 
-    def set_max(self, quantities: ResourceList) -> Self:
+    def set_max(self, quantities: ResourceList, plain: bool = False) -> Self:
         """The larger one of each; never below 0, and pods are not looked at (Go: `SetMaxResource`)."""
-        other = whole_numbers(quantities)
+        other = whole_numbers(quantities, plain)
         scalars = dict(self.scalar_resources)
         for name, number in other.scalar_resources.items():
             scalars[name] = max(scalars.get(name, 0), number)
@@ -191,19 +192,18 @@ class Resource:
         return self.allowed_pod_number if name == PODS else self.scalar_resources.get(name, 0)
 
 
-def whole_numbers(quantities: ResourceList) -> Resource:
-    """The numbers of a list, pods aside."""
+def whole_numbers(quantities: ResourceList, plain: bool = False) -> Resource:
+    """The numbers of a list, pods aside; with `plain` they are as large as they are, and no int64."""
 
-    def value(name: str) -> int:
-        return quantities[name].value() if name in quantities else 0
+    def number(name: str, scale: int = 0) -> int:
+        quantity = quantities.get(name, ZERO)
+        return quantity.rounded_up(scale) if plain else quantity.scaled_value(scale)
 
     return Resource(
-        milli_cpu=quantities[CPU].milli_value() if CPU in quantities else 0,
-        memory=value(MEMORY),
-        ephemeral_storage=value(EPHEMERAL_STORAGE),
-        scalar_resources={
-            name: quantity.value() for name, quantity in quantities.items() if is_scalar_resource_name(name)
-        },
+        milli_cpu=number(CPU, MILLI),
+        memory=number(MEMORY),
+        ephemeral_storage=number(EPHEMERAL_STORAGE),
+        scalar_resources={name: number(name) for name in quantities if is_scalar_resource_name(name)},
     )
 
 
@@ -217,10 +217,11 @@ def calculate_resource(pod: Pod) -> tuple[Resource, Resource]:
     return whole_numbers(pod_requests(pod)), Resource(non_zero.milli_cpu, non_zero.memory)
 
 
-def compute_pod_resource_request(pod: Pod) -> Resource:
+def compute_pod_resource_request(pod: Pod, switches: Collection[str] = ()) -> Resource:
     """What the scheduler asks of a node for a pod: nothing below 0, scalars by name.
 
+    Huge quantities wrap as int64 does, and then fit; with the switch 128684 they do not.
     Go: `noderesources/fit.go: computePodResourceRequest`.
     """
-    request = Resource().set_max(pod_requests(pod))
+    request = Resource().set_max(pod_requests(pod), plain="128684" in switches)
     return replace(request, scalar_resources=dict(sorted(request.scalar_resources.items())))

@@ -1,0 +1,300 @@
+"""YAML in, objects out: defaulted and checked as the API server would, with errors that say what to do.
+
+A file may hold several documents, lists, KYAML (flow style) or JSON. What kubedev does not know it skips and
+names; what kubectl would refuse is an error, for the whole file: nothing is half loaded.
+"""
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import yaml
+
+from kubedev.api.defaults import default_node, default_pod
+from kubedev.api.fields import FieldError, Fields, expected
+from kubedev.api.objects import (
+    Namespace,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+    Service,
+    Workload,
+)
+from kubedev.api.problems import Problem
+from kubedev.api.strict import unknown_fields
+from kubedev.api.validation import validate_node, validate_pod
+from kubedev.api.workloads import pods_of, validate_workload
+
+__all__ = ["ManifestError", "Manifests", "Object", "Skipped", "load"]
+
+Values = Mapping[str, Any]
+Object = Pod | Node | Workload | Namespace | Service | PodDisruptionBudget | PriorityClass
+T = TypeVar("T")
+
+TYPES: dict[tuple[str, str], type[Object]] = {
+    ("v1", "Pod"): Pod,
+    ("v1", "Node"): Node,
+    ("v1", "Namespace"): Namespace,
+    ("v1", "Service"): Service,
+    ("v1", "ReplicationController"): Workload,
+    ("apps/v1", "Deployment"): Workload,
+    ("apps/v1", "ReplicaSet"): Workload,
+    ("apps/v1", "StatefulSet"): Workload,
+    ("apps/v1", "DaemonSet"): Workload,
+    ("batch/v1", "Job"): Workload,
+    ("batch/v1", "CronJob"): Workload,
+    ("policy/v1", "PodDisruptionBudget"): PodDisruptionBudget,
+    ("scheduling.k8s.io/v1", "PriorityClass"): PriorityClass,
+}
+VERSIONS = {kind: version for version, kind in TYPES}
+OWN_GROUPS = {version.rpartition("/")[0] for version in VERSIONS.values()} | {"extensions"}
+LISTS = {"List": "", "PodList": "Pod", "NodeList": "Node"}
+TEMPLATE = re.compile(r"\{\{.*?\}\}")
+
+
+class ManifestError(ValueError):
+    """A file that kubectl would refuse: where, why (in its words where it has some), and what to do.
+
+    `document` counts from 1, and is 0 where the file is no YAML.
+    """
+
+    def __init__(self, source: str, document: int, problem: str) -> None:
+        super().__init__(f"{source}, document {document}: {problem}" if document else f"{source}: {problem}")
+        self.source = source
+        self.document = document
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An object of a kind that kubedev does not know, or does not need."""
+
+    kind: str
+    name: str
+    api_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """What came out of a file, in its order; a workload is followed by its pods (a DaemonSet has none yet).
+
+    `notes` say where something was filled in, or counts for nothing here.
+    """
+
+    objects: tuple[Object, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def of_type(self, wanted: type[T]) -> tuple[T, ...]:
+        """The objects of one type."""
+        return tuple(found for found in self.objects if isinstance(found, wanted))
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """The pods, those of workloads too."""
+        return self.of_type(Pod)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes."""
+        return self.of_type(Node)
+
+
+def load(text: str, source: str = "manifest.yaml") -> Manifests:
+    """Load a file's text, or raise ManifestError; `source` is its name in errors and notes."""
+    objects: list[Object] = []
+    known_names: set[tuple[str, str, str]] = set()
+    skipped: list[Skipped] = []
+    notes: list[str] = []
+    for number, document in documents(text, source):
+        try:
+            for values in flatten(document):
+                if (known := known_type(values)) is None:
+                    skipped.append(Skipped(values["kind"], name_of(values), values["apiVersion"]))
+                else:
+                    found = read(values, known, len(objects))
+                    refuse_duplicates(found, known_names)
+                    objects += found
+                    notes += (f"{source}, document {number}: {note}" for note in notes_on(values))
+        except ValueError as error:
+            raise ManifestError(source, number, f"{error}{template_hint(text)}") from None
+    if not (objects or skipped):
+        raise ManifestError(source, 0, "no objects passed to apply: expected at least one document, got none")
+    return Manifests(tuple(objects), tuple(skipped), tuple(notes))
+
+
+def documents(text: str, source: str) -> Iterator[tuple[int, Any]]:
+    """The documents of a YAML text with their numbers, empty ones left out."""
+    try:
+        for number, document in enumerate(yaml.load_all(text, Loader), 1):
+            if document is not None:
+                yield number, document
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        line = f"line {mark.line + 1}: " if mark else ""
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        hint = template_hint(text) or ": mend the file there; is it cut off, or indented with tabs?"
+        message = f"error converting YAML to JSON: yaml: {line}{problem}{hint}"
+        raise ManifestError(source, 0, message) from None
+    except RecursionError:
+        raise ManifestError(source, 0, "the YAML is nested too deeply: is this a manifest?") from None
+
+
+def template_hint(text: str) -> str:
+    """What to do about a Helm chart's file, if it is one."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := TEMPLATE.search(line):
+            what = f"line {number} holds a template, {found[0]}"
+            return f"\n  {what}: render the chart first (helm template CHART)"
+    return ""
+
+
+class Loader(yaml.SafeLoader):
+    """YAML as Kubernetes reads it: keys are texts, none stands twice, and a date is a text."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012  (PyYAML's own way to say it)
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """A mapping, or an error where a key stands twice: kubectl does not guess which one is meant."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            problem = ""
+            if not isinstance(key, yaml.ScalarNode):
+                problem = "expected a text as key, got a list or an object"
+            elif key.value in seen:
+                problem = f"key {key.value!r} already set in map"
+            if problem:
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+            seen.add(key.value)
+        self.flatten_mapping(node)
+        return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
+
+
+def flatten(document: Any) -> Iterator[Values]:
+    """The objects of a document: itself, or the items of a list."""
+    if not isinstance(document, Mapping):
+        raise ValueError(expected("an object with apiVersion, kind and metadata", document))
+    kind = document.get("kind")
+    if isinstance(kind, str) and kind in LISTS:
+        for item in Fields.of(document).children("items"):
+            typed = {"apiVersion": "v1", "kind": LISTS[kind]} if LISTS[kind] else {}
+            yield from flatten({**typed, **item.values})
+    else:
+        yield document
+
+
+def known_type(values: Values) -> type[Object] | None:
+    """The type of an object; None for kinds of other people, ValueError for what kubectl would refuse."""
+    fields = Fields.of(values)
+    unset = [f"{name} not set" for name in ("apiVersion", "kind") if not fields.text(name)]
+    if unset:
+        raise ValueError(f"error validating data: [{', '.join(unset)}]. {header_hint(values)}")
+    version, kind = fields.text("apiVersion"), fields.text("kind")
+    if (version, kind) not in TYPES and kind in VERSIONS and version.rpartition("/")[0] in OWN_GROUPS:
+        raise ValueError(
+            f'no matches for kind "{kind}" in version "{version}". Write apiVersion: {VERSIONS[kind]}'
+        )
+    return TYPES.get((version, kind))
+
+
+def header_hint(values: Values) -> str:
+    """What to write at the top of an object without apiVersion or kind."""
+    spec, status = values.get("spec"), values.get("status")
+    kind = "KIND"
+    if isinstance(spec, Mapping) and "containers" in spec:
+        kind = "Pod"
+    elif isinstance(status, Mapping) and {"capacity", "allocatable"} & status.keys():
+        kind = "Node"
+    elif "globalDefault" in values:
+        kind = "PriorityClass"
+    looks = f"This looks like a {kind}: write" if kind in VERSIONS else "Write"
+    return f"{looks} apiVersion: {VERSIONS.get(kind, 'VERSION')} and kind: {kind} at the top."
+
+
+def name_of(values: Values) -> str:
+    """The name of any object; empty where it has none."""
+    metadata = values.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return name if isinstance(name, str) else ""
+
+
+def read(values: Values, known: type[Object], number: int) -> list[Object]:
+    """One object, defaulted and checked, with the pods that it makes; ValueError where it is refused."""
+    metadata = Fields.of(values).child("metadata")
+    if not metadata.has("name") and metadata.has("generateName"):  # the API server adds random letters
+        name = f"{metadata.text('generateName')}{number}"
+        values = {**values, "metadata": {**metadata.values, "name": name}}
+    label = f'The {values["kind"]} "{name_of(values)}" is invalid:'
+    try:
+        return checked(known.parse(values), values, label)
+    except FieldError as error:
+        raise ValueError(f"{label} {error}") from None
+
+
+def checked(found: Object, values: Values, label: str) -> list[Object]:
+    """An object as the API server would store it."""
+    if isinstance(found, Pod):
+        pod = default_pod(found)
+        refuse(label, (*unknown_fields(new(values), "Pod"), *validate_pod(pod)))
+        return [pod]
+    if isinstance(found, Node):
+        node = default_node(found)
+        refuse(label, (*unknown_fields(new(values), "Node"), *validate_node(node)))
+        return [node]
+    if isinstance(found, Workload):
+        refuse(label, validate_workload(found))
+        return [found, *map(default_pod, pods_of(found))]
+    if not found.name:
+        refuse(label, (Problem("metadata.name", "Required value: name or generateName is required"),))
+    return [found]
+
+
+def refuse_duplicates(found: Iterable[Object], known: set[tuple[str, str, str]]) -> None:
+    """ValueError where an object of the same kind and name came before; else its name is noted."""
+    for each in found:
+        kind = each.kind if isinstance(each, Workload) else type(each).__name__
+        key = (kind, getattr(each, "namespace", ""), each.name)
+        if key in known:
+            raise ValueError(f'{kind} "{each.name}" already exists: give each object a name of its own')
+        known.add(key)
+
+
+def new(values: Values) -> Values:
+    """The object if somebody wrote it; empty if it came out of a cluster, which may be newer than kubedev."""
+    return {} if Fields.of(values).child("metadata").has("uid") else values
+
+
+def refuse(label: str, problems: Iterable[Problem]) -> None:
+    """ValueError with all problems, if there are any."""
+    sentences = [
+        str(problem) + (f". Hint: {problem.advice}" if problem.advice else "") for problem in problems
+    ]
+    if len(sentences) == 1:
+        raise ValueError(f"{label} {sentences[0]}")
+    if sentences:
+        raise ValueError("\n  * ".join((label, *sentences)))
+
+
+def notes_on(values: Values) -> Iterator[str]:
+    """Where something was filled in, or counts for nothing here."""
+    fields = Fields.of(values)
+    what = f"{values['kind']} {name_of(values)}"
+    status, spec = fields.child("status"), fields.child("spec")
+    if values["kind"] == "Node" and not status.has("allocatable"):
+        if status.has("capacity"):
+            yield f"{what} has no status.allocatable: all of its capacity counts, as the API server has it"
+        else:
+            yield f"{what} has neither capacity nor allocatable: no pod fits there until its kubelet reports"
+    if values["kind"] == "Pod" and spec.has("resourceClaims"):
+        yield f"{what} has resourceClaims (dynamic resource allocation), which count for nothing here"
+    if values["kind"] == "Pod" and spec.has("resources"):
+        yield f"{what} has pod-level resources, which v1.32 does not count"
+    if values["kind"] == "PodDisruptionBudget" and not status.has("disruptionsAllowed"):
+        yield f"{what} has no status.disruptionsAllowed: no pod of it may be disrupted until it is worked out"
+    if values["kind"] == "DaemonSet":
+        yield f"{what} makes a pod for each node that it may run on, none in this file"
