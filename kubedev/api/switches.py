@@ -51,6 +51,12 @@ _ALL = (
         "The arithmetic is plain: such a pod never fits.",
     ),
     Switch(
+        "129078",
+        "A running pod with CPUs of its own, under full-pcpus-only, after a restart of the kubelet",
+        "It is judged as if it came anew: if fewer whole cores are free than it has already, it is refused.",
+        "A container that has its CPUs keeps them.",
+    ),
+    Switch(
         "ResourceHealthStatus",
         "A feature gate, alpha and off in v1.32",
         "A device's health is not shown in the status of the pod that holds it.",

@@ -54,6 +54,7 @@ class CPUManagerState:
     default: CPUSet = NO_CPUS
     assignments: Assignments = field(default_factory=dict)
     cpus_to_reuse: Mapping[str, CPUSet] = field(default_factory=dict)
+    switches: frozenset[str] = frozenset()
 
     @property
     def policy_name(self) -> str:
@@ -81,14 +82,17 @@ class CPUManagerState:
 
 
 def start(
-    policy: StaticPolicy | None, checkpoint: str | None = None, path: str = CPU_MANAGER_STATE_PATH
+    policy: StaticPolicy | None,
+    checkpoint: str | None = None,
+    path: str = CPU_MANAGER_STATE_PATH,
+    switches: frozenset[str] = frozenset(),
 ) -> CPUManagerState:
     """The state after the kubelet's start, from its file (None if there is none), or CPUManagerError.
 
     The file must have been written under the same policy, with the same CPUs, and with the reserved ones
     where they are to be. Source: `cpu_manager.go: Start`, `policy_static.go: validateState`.
     """
-    state = CPUManagerState(policy)
+    state = CPUManagerState(policy, switches=switches)
     if checkpoint is not None:
         default, assignments = read_state(checkpoint, state.policy_name, path)
         state = replace(state, default=default, assignments=assignments)
@@ -170,8 +174,10 @@ def allocate(
 ) -> tuple[CPUManagerState, CPUDecision]:
     """Give a container CPUs of its own, if it qualifies; `mask` is the topology manager's affinity.
 
-    Source: `policy_static.go: Allocate`. As there, full-pcpus-only is judged before it is seen that the
-    container has its CPUs already: after a restart of the kubelet a running pod may be refused.
+    In v1.32 full-pcpus-only is judged before it is seen that the container has its CPUs already, so that
+    after a restart of the kubelet a running pod may be refused (switch 129078).
+
+    Source: `policy_static.go: Allocate`.
     """
     requested, qos = guaranteed_cpus(pod, container), get_pod_qos(pod)
     decision = CPUDecision(pod.uid, container.name, requested, "assigned", qos, mask=mask)
@@ -181,12 +187,13 @@ def allocate(
     if requested == 0:
         guaranteed = qos.qos_class == GUARANTEED
         return state, replace(decision, reason="no whole CPUs" if guaranteed else "not Guaranteed")
-    error = _smt_alignment_error(policy, state, requested) if policy.options.full_pcpus_only else None
+    held = state.assigned(pod.uid, container.name)
+    looks_first = held is not None and "129078" in state.switches
+    error = None if looks_first else _smt_alignment_error(policy, state, requested)
     if error:
         return state, replace(
             decision, reason="refused", error=error, refusal=Refusal("SMTAlignmentError", error)
         )
-    held = state.assigned(pod.uid, container.name)
     if held is not None:
         return _offer_for_reuse(state, pod, container, held), replace(decision, reason="kept", cpus=held)
     aligned, remaining = _allocate_cpus(policy, state, pod, requested, mask)
@@ -207,6 +214,8 @@ def allocate(
 
 
 def _smt_alignment_error(policy: StaticPolicy, state: CPUManagerState, requested: int) -> str | None:
+    if not policy.options.full_pcpus_only:
+        return None
     per_core = policy.topology.cpus_per_core
     if requested % per_core != 0:
         return f"SMT Alignment Error: requested {requested} cpus not multiple cpus per core = {per_core}"
