@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 __all__ = ["SUCCESS", "Code", "Status"]
 
@@ -37,7 +38,7 @@ class Status:
     code: Code
     reasons: tuple[str, ...] = ()
     plugin: str = ""
-    why: tuple[object, ...] = ()
+    why: tuple[Any, ...] = ()
 
     @property
     def is_success(self) -> bool:
