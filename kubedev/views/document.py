@@ -10,21 +10,21 @@ from itertools import pairwise
 from typing import TypedDict
 
 from kubedev.views.picture import Picture, Table
-from kubedev.views.svg import fragment
+from kubedev.views.svg import fragment, place
 
 __all__ = ["Document", "JsonDocument", "JsonPatch", "document", "patch", "patches", "to_json"]
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A drawn picture: `marks` are (key, SVG fragment) in drawing order."""
+    """A drawn picture: `marks` are (key, place, SVG fragment) in drawing order."""
 
     title: str
     sentence: str
     alt: str
     width: float
     height: float
-    marks: tuple[tuple[str, str], ...]
+    marks: tuple[tuple[str, str, str], ...]
     tables: tuple[Table, ...]
 
 
@@ -39,7 +39,8 @@ class JsonDocument(TypedDict):
 class JsonPatch(TypedDict, total=False):
     """What differs; a part that is the same is left out.
 
-    set: [key, fragment] or, for a new mark, [key, fragment, key of the mark before it (empty: the first)].
+    set: [key, place] for what only moved, [key, place, fragment] for what changed, and for a new mark [key,
+    place, fragment, key of the mark before it (empty: the first)].
     rows: [table, first row that differs, how many go, rows that come].
     """
 
@@ -52,8 +53,8 @@ class JsonPatch(TypedDict, total=False):
 
 def document(picture: Picture) -> Document:
     """Draw a picture. Two marks with one key are an error of the view that made it."""
-    marks = tuple((mark.key, fragment(mark)) for mark in picture.marks)
-    keys = [key for key, _ in marks]
+    marks = tuple((mark.key, place(mark), fragment(mark)) for mark in picture.marks)
+    keys = [key for key, _, _ in marks]
     if len(set(keys)) != len(keys):
         twice = sorted({key for key in keys if keys.count(key) > 1})
         raise ValueError(f"each mark needs a key of its own, but these stand twice: {', '.join(twice)}")
@@ -70,17 +71,15 @@ def to_json(doc: Document) -> JsonDocument:
 
 def patch(old: Document, new: Document) -> JsonPatch:
     """Return what turns `old` into `new`."""
-    new_keys = [key for key, _ in new.marks]
-    before, now = dict(old.marks), dict(new.marks)
-    stays = [key for key, _ in old.marks if key in now]
-    if stays != [key for key in new_keys if key in before] or _columns(old) != _columns(new):
+    if _columns(old) != _columns(new):
         return {"whole": to_json(new)}
+    stays = _stays(old, new)
     out: JsonPatch = {}
     if _head(old) != _head(new):
         out["head"] = _head(new)
-    if gone := [key for key, _ in old.marks if key not in now]:
+    if gone := [key for key, _, _ in old.marks if key not in stays]:
         out["gone"] = gone
-    if changed := list(_changed(before, new)):
+    if changed := list(_changed(stays, new)):
         out["set"] = changed
     if rows := [
         d for i, (a, b) in enumerate(zip(old.tables, new.tables, strict=True)) if (d := _rows(i, a, b))
@@ -104,13 +103,27 @@ def _columns(doc: Document) -> list[tuple[str, tuple[str, ...]]]:
     return [(table.caption, table.columns) for table in doc.tables]
 
 
-def _changed(before: dict[str, str], new: Document) -> Iterable[list[str]]:
+def _stays(old: Document, new: Document) -> dict[str, tuple[str, str]]:
+    """The marks that keep their place in the drawing order, as they were; others go and come again."""
+    order = {key: index for index, (key, _, _) in enumerate(old.marks)}
+    stays = {}
+    last = -1
+    for key, _, _ in new.marks:
+        if order.get(key, -1) > last:
+            last = order[key]
+            stays[key] = old.marks[last][1:]
+    return stays
+
+
+def _changed(stays: dict[str, tuple[str, str]], new: Document) -> Iterable[list[str]]:
     previous = ""
-    for key, text in new.marks:
-        if key not in before:
-            yield [key, text, previous]
-        elif before[key] != text:
-            yield [key, text]
+    for key, where, drawn in new.marks:
+        if key not in stays:
+            yield [key, where, drawn, previous]
+        elif stays[key][1] != drawn:
+            yield [key, where, drawn]
+        elif stays[key][0] != where:
+            yield [key, where]
         previous = key
 
 

@@ -46,7 +46,7 @@ class Grid:
 def lay_out(counts: Sequence[int], width: float, height: float, *, label_width: float = _NARROWEST) -> Grid:
     """Place groups of `counts` cells in an area; a group is as wide as its label, where there is room."""
     count = max(len(counts), 1)
-    narrowest = min(label_width, (width - _GAP * (count - 1)) / count)
+    narrowest = min(label_width, (width - (_GAP + 4) * (count - 1)) / count)
     for sizes in (*_SIZES, *_SMALL):
         for rows in range(1, int(height // sizes[2]) + 1):
             grid = _grid(counts, rows, sizes, narrowest)

@@ -15,19 +15,21 @@ export function apply(doc, patch) {
     marks = marks.filter(([key]) => !gone.has(key));
   }
   if (patch.set) {
-    const order = new Map(marks);
-    const after = new Map(); // key -> the new marks that follow it
-    for (const [key, text, previous] of patch.set) {
-      if (previous === undefined) order.set(key, text);
-      else after.set(previous, [key, text]);
+    const changed = new Map();
+    const after = new Map(); // key -> the new mark that follows it
+    for (const [key, place, text, previous] of patch.set) {
+      if (previous === undefined) changed.set(key, [place, text]);
+      else after.set(previous, [key, place, text]);
     }
+    const old = marks;
     marks = [];
     const add = (key) => {
       for (let next = after.get(key); next; next = after.get(next[0])) marks.push(next);
     };
     add("");
-    for (const [key, text] of order) {
-      marks.push([key, text]);
+    for (const [key, oldPlace, oldText] of old) {
+      const [place, text] = changed.get(key) ?? [oldPlace];
+      marks.push([key, place, text ?? oldText]);
       add(key);
     }
   }
@@ -59,7 +61,7 @@ class View {
     this.details = element("details", "", root);
     this.summary = element("summary", "", this.details);
     this.tables = [];
-    this.drawn = new Map(); // key -> { node, text }
+    this.drawn = new Map(); // key -> { node, place, text }
     this.shownAt = -Infinity;
     if (onAction) {
       const act = (event) => {
@@ -89,18 +91,20 @@ class View {
     const calm = now - this.shownAt > STREAM && !matchMedia("(prefers-reduced-motion: reduce)").matches;
     const animate = calm && this.drawn.size > 0;
     this.shownAt = now;
-    const fresh = marks.filter(([key, text]) => this.drawn.get(key)?.text !== text);
+    const fresh = marks.filter(([key, , text]) => this.drawn.get(key)?.text !== text);
     const workshop = document.createElementNS(SVG, "g");
-    workshop.innerHTML = fresh.map(([, text]) => text).join("");
-    const nodes = [...workshop.children];
+    workshop.innerHTML = fresh.map(([, , text]) => text).join("");
+    const nodes = new Map([...workshop.children].map((node, index) => [fresh[index][0], node]));
     const focused = document.activeElement?.dataset?.k;
-    fresh.forEach(([key, text], index) => {
+    for (const [key, place, text] of marks) {
       const before = this.drawn.get(key);
-      const node = nodes[index];
-      this.drawn.set(key, { node, text });
-      if (before) before.node.replaceWith(node);
-      if (animate) move(node, before, text);
-    });
+      const node = nodes.get(key) ?? before.node;
+      if (before && before.node === node && before.place === place) continue;
+      if (place) node.setAttribute("transform", `translate(${place})`);
+      if (before && before.node !== node) before.node.replaceWith(node);
+      this.drawn.set(key, { node, place, text });
+      if (animate) move(node, before, place, text);
+    }
     const keys = new Set(marks.map(([key]) => key));
     for (const [key, { node }] of this.drawn) {
       if (keys.has(key)) continue;
@@ -150,29 +154,20 @@ class View {
   }
 }
 
-function place(node) {
-  const found = /translate\(([-\d.]+) ([-\d.]+)\)/.exec(node.getAttribute("transform") ?? "");
-  return found ? [Number(found[1]), Number(found[2])] : [0, 0];
-}
+const translation = (place) => (place ? `translate(${place.replace(/ |$/g, "px,").slice(0, -1)})` : "none");
 
-function move(node, before, text) {
-  const [x, y] = place(node);
-  const here = `translate(${x}px,${y}px)`;
+function move(node, before, place, text) {
   const timing = { duration: MOVE, easing: "ease-out" };
-  if (node.dataset.from && !before) {
-    const [fromX, fromY] = node.dataset.from.split(" ");
-    const start = { transform: `translate(${fromX}px,${fromY}px) scale(.7)`, opacity: 0.2 };
-    node.animate([start, { transform: here, opacity: 1 }], timing);
-    return;
-  }
-  if (!before) {
+  const here = translation(place);
+  if (!before && node.dataset.from) {
+    const start = { transform: `${translation(node.dataset.from)} scale(.7)`, opacity: 0.2 };
+    node.animate([start, { transform: `${here} scale(1)`, opacity: 1 }], timing);
+  } else if (!before) {
     node.animate([{ opacity: 0 }, { opacity: 1 }], timing);
-    return;
+  } else {
+    if (before.place !== place) node.animate([{ transform: translation(before.place) }, { transform: here }], timing);
+    if (before.text !== text) node.animate([{ opacity: 0.35 }, { opacity: 1 }], timing);
   }
-  const [oldX, oldY] = place(before.node);
-  if (oldX !== x || oldY !== y) node.animate([{ transform: `translate(${oldX}px,${oldY}px)` }, { transform: here }], timing);
-  const plain = (fragment) => fragment.replace(/ transform="[^"]*"/, "");
-  if (plain(before.text) !== plain(text)) node.animate([{ opacity: 0.35 }, { opacity: 1 }], timing);
 }
 
 /** Recorded frames in a page without a kernel: back, forward, and a slider. */

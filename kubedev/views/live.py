@@ -19,7 +19,7 @@ from kubedev.views.catalogue import say
 from kubedev.views.document import Document, document, patch, patches, to_json
 from kubedev.views.picture import Picture, Table
 from kubedev.views.style import FONT
-from kubedev.views.svg import fragment, inline, style_sheet, theme_sheet
+from kubedev.views.svg import inline, style_sheet, theme_sheet
 
 __all__ = ["UPDATES_A_SECOND", "LivePicture", "frames_html"]
 
@@ -97,18 +97,18 @@ class LivePicture(anywidget.AnyWidget):
             self._picture = picture
             wait = self._sent_at + 1 / UPDATES_A_SECOND - self._clock()
             if wait <= 0:
-                self._send()
+                self._transmit()
             elif self._timer is None:
-                self._timer = threading.Timer(wait, self._send)
+                self._timer = threading.Timer(wait, self._transmit)
                 self._timer.daemon = True
                 self._timer.start()
 
     def flush(self) -> None:
         """Send now what is still waiting for its turn."""
         with self._writing:
-            self._send()
+            self._transmit()
 
-    def _send(self) -> None:
+    def _transmit(self) -> None:
         with self._writing:
             if self._timer is not None:
                 self._timer.cancel()
@@ -157,7 +157,7 @@ def frames_html(pictures: Sequence[Picture]) -> str:
     )
     picture = pictures[0]
     tables = "".join(map(_table, picture.tables))
-    svg = inline(picture, tuple(fragment(mark) for mark in picture.marks))
+    svg = inline(picture)
     return (
         f'<div class="kd kubedev" data-kubedev-frames><style>{page_sheet()}</style><div class="kd-stage">'
         f'<div class="kd-title">{escape(picture.title)}</div>'

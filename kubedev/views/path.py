@@ -11,7 +11,7 @@ from kubedev.views.path_side import message_marks, pod_marks
 from kubedev.views.path_state import MessageView, NodeView, PathMode, PathState
 from kubedev.views.path_tables import path_tables
 from kubedev.views.path_ways import LEFT_WIDTH, WAYS, lit_marks, party_box, way_of
-from kubedev.views.picture import Dot, Line, Mark, Panel, Picture, Pill, Text
+from kubedev.views.picture import Dot, Dots, Line, Mark, Panel, Picture, Pill, Text
 from kubedev.views.style import PILL_PADDING, WIDTH, text_width
 
 __all__ = ["path_picture"]
@@ -80,9 +80,9 @@ def _history(state: PathState) -> list[Mark]:
         Line("history/past", ((left, _STRIP), (at, _STRIP)), "strong"),
     ]
     if 0 < state.total <= _DOTS:
-        for step in range(state.total + 1):
-            x = left + (right - left) * step / state.total
-            marks.append(Dot(f"history/{step}", x, _STRIP, 3.5, "accent" if step <= state.step else "line"))
+        places = [(left + (right - left) * s / state.total, float(_STRIP)) for s in range(state.total + 1)]
+        marks.append(Dots("history/come", tuple(places[state.step + 1 :]), 3.5, "line"))
+        marks.append(Dots("history/gone", tuple(places[: state.step + 1]), 3.5))
     if state.forked_at is not None and state.total:
         x = left + (right - left) * state.forked_at / state.total
         marks.append(Dot("history/fork", x, _STRIP, 6, "reusable"))

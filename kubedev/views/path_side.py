@@ -33,16 +33,19 @@ def pod_marks(state: PathState) -> list[Mark]:
     details = _details(state, focus)
     rows = int((_PODS_HEIGHT - y - 8 - len(details) * _LINE) // _ROW) + 1
     shown, hidden = _choose(state.pods, focus, rows)
+    told: list[Mark] = []
     for pod in shown:
-        marks += _pod_row(pod, y, lit=pod is focus and len(state.pods) > 1)
+        marks += _pod_row(pod, y)
         y += _ROW
         if pod is focus:
-            marks += [_detail(row, y + row * _LINE, text, mono) for row, (text, mono) in enumerate(details)]
+            told = [_detail(row, y + row * _LINE, text, mono) for row, (text, mono) in enumerate(details)]
+            if len(state.pods) > 1:
+                marks.insert(1, Band("pods/lit", _LEFT + 8, y - _ROW - 17, _WIDTH - 16, _ROW + 1))
             y += len(details) * _LINE + 2 * bool(details)
     if hidden:
         names = say("path.pods.others", count=len(hidden), names=", ".join(pod.name for pod in hidden))
         marks.append(Text("pods/others", _LEFT + 16, y, fit(names, _TEXT_WIDTH), tone="muted", tooltip=names))
-    return marks
+    return [*marks, *told]
 
 
 def _choose(pods: tuple[PodView, ...], focus: PodView, rows: int) -> tuple[list[PodView], list[PodView]]:
@@ -54,20 +57,17 @@ def _choose(pods: tuple[PodView, ...], focus: PodView, rows: int) -> tuple[list[
     return [pod for pod in pods if pod in kept], [pod for pod in pods if pod not in kept]
 
 
-def _pod_row(pod: PodView, y: float, *, lit: bool) -> list[Mark]:
+def _pod_row(pod: PodView, y: float) -> list[Mark]:
     key = f"pod/{pod.name}"
     right = " · ".join(part for part in (pod.phase, pod.devices) if part)
     right = fit(right, 150)
     name = fit_middle(pod.name, _TEXT_WIDTH - 20 - text_width(right) - 10, bold=True)
     tone = _TONES.get(pod.phase, "muted")
-    marks: list[Mark] = [
+    return [
         Dot(f"{key}/dot", _LEFT + 22, y - 5, 5, tone),
         Text(f"{key}/name", _LEFT + 36, y, name, bold=True, tooltip=pod.name),
         Text(f"{key}/phase", _LEFT + _WIDTH - 16, y, right, tone="ink", anchor="end"),
     ]
-    if lit:
-        marks.insert(0, Band(f"{key}/lit", _LEFT + 8, y - 17, _WIDTH - 16, _ROW + 1))
-    return marks
 
 
 def _details(state: PathState, pod: PodView) -> list[tuple[str, bool]]:
@@ -107,7 +107,9 @@ def message_marks(state: PathState) -> list[Mark]:
     for message in state.messages[-rows - 1 : -1]:
         marks += _message_row(message, y)
         y += _LOG_ROW
-    return [*marks, *_last_message(last, text, y, height, lit=not state.quiet)]
+    if not state.quiet:
+        marks.insert(1, Band("log/lit", _LEFT + 8, y - 16, _WIDTH - 16, height + 10))
+    return [*marks, *_last_message(last, text, y)]
 
 
 def _route(message: MessageView) -> str:
@@ -132,17 +134,13 @@ def _message_row(message: MessageView, y: float) -> list[Mark]:
     ]
 
 
-def _last_message(
-    message: MessageView, text: Sequence[str], y: float, height: float, *, lit: bool
-) -> list[Mark]:
+def _last_message(message: MessageView, text: Sequence[str], y: float) -> list[Mark]:
     key = f"log/{message.number}"
     x = _LEFT + 16 + _NUMBER_WIDTH
     marks: list[Mark] = [
         Text(f"{key}/number", _LEFT + 16, y + 4, str(message.number), bold=True),
         Text(f"{key}/route", x, y + 4, _route(message), bold=True),
     ]
-    if lit:
-        marks.insert(0, Band("log/lit", _LEFT + 8, y - 16, _WIDTH - 16, height + 10))
     for row, line in enumerate(text):
         place = f"{key}/text" if row == 0 else f"{key}/text/{row}"
         marks.append(Text(place, x, y + 25 + _LINE * row, line, mono=True, tooltip=message.text))

@@ -16,6 +16,7 @@ __all__ = [
     "Box",
     "Cell",
     "Dot",
+    "Dots",
     "Line",
     "Look",
     "Mark",
@@ -149,7 +150,17 @@ class Dot:
     tone: str = "accent"
 
 
-Mark = Panel | Box | Cell | Text | Line | Pill | Band | Dot
+@dataclass(frozen=True, slots=True)
+class Dots:
+    """Many points of one kind."""
+
+    key: str
+    points: tuple[Point, ...]
+    radius: float
+    tone: str = "accent"
+
+
+Mark = Panel | Box | Cell | Text | Line | Pill | Band | Dot | Dots
 
 
 @dataclass(frozen=True, slots=True)

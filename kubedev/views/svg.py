@@ -8,7 +8,7 @@ theme of its page.
 from html import escape
 from typing import assert_never
 
-from kubedev.views.picture import Band, Box, Cell, Dot, Line, Mark, Panel, Picture, Pill, Text
+from kubedev.views.picture import Band, Box, Cell, Dot, Dots, Line, Mark, Panel, Picture, Pill, Text
 from kubedev.views.style import (
     FONT,
     MONO,
@@ -27,7 +27,7 @@ from kubedev.views.style import (
     wrap,
 )
 
-__all__ = ["fragment", "inline", "standalone", "style_sheet", "theme_sheet"]
+__all__ = ["fragment", "inline", "place", "placed", "standalone", "style_sheet", "theme_sheet"]
 
 _MARGIN = 20
 _LABEL_TONES = {
@@ -60,7 +60,7 @@ _RULES = f"""
 .kd .way{{fill:none;stroke:$accent;stroke-width:2.6}}
 .kd .strong{{fill:none;stroke:$accent;stroke-width:2.5}}
 .kd .faint,.kd .rule{{fill:none;stroke:$line;stroke-width:1.2}}
-.kd .dash{{stroke-dasharray:5 4}}
+.kd .dots{{stroke-linecap:round}}.kd .dash{{stroke-dasharray:5 4}}
 .kd .head-quiet{{fill:$edge}}.kd .head-lit,.kd .head-strong{{fill:$accent}}.kd .head-faint{{fill:$line}}
 .kd [tabindex]{{cursor:pointer}}
 .kd [tabindex]:focus-visible{{outline:3px solid $mask;outline-offset:3px}}
@@ -98,35 +98,53 @@ def style_sheet(theme: Theme | None = None) -> str:
     return rules.replace("\n", "")
 
 
+def place(mark: Mark) -> str:
+    """Return where a mark is drawn, as the two numbers of a translation; empty for what is not moved."""
+    if isinstance(mark, Line | Dots):
+        return ""
+    return _numbers(mark.x, mark.y)
+
+
 def fragment(mark: Mark) -> str:
-    """Return the SVG of one mark."""
+    """Return the SVG of one mark around its own origin."""
     match mark:
         case Panel():
-            return _group(mark, mark.x, mark.y, _panel(mark))
+            content = _panel(mark)
         case Box():
-            return _group(mark, mark.x, mark.y, _box(mark))
+            content = _box(mark)
         case Cell():
-            return _group(mark, mark.x, mark.y, _cell(mark))
+            content = _cell(mark)
         case Text():
-            return _group(mark, mark.x, mark.y, _text(mark.text, 0, 0, _text_class(mark), mark.anchor))
+            content = _text(mark.text, 0, 0, _text_class(mark), mark.anchor)
         case Line():
-            return _group(mark, 0, 0, _line(mark))
+            content = _line(mark)
         case Pill():
-            return _group(mark, mark.x, mark.y, _pill(mark))
+            content = _pill(mark)
         case Band():
-            return _group(mark, mark.x, mark.y, _band(mark))
+            content = _band(mark)
         case Dot():
-            circle = f'<circle r="{_number(mark.radius)}" class="t-{mark.tone}"/>'
-            return _group(mark, mark.x, mark.y, circle)
-    assert_never(mark)
+            content = f'<circle r="{_number(mark.radius)}" class="t-{mark.tone}"/>'
+        case Dots():
+            content = _dots(mark)
+        case _:
+            assert_never(mark)
+    return _group(mark, content)
 
 
-def inline(picture: Picture, fragments: tuple[str, ...]) -> str:
+def placed(mark: Mark) -> str:
+    """Return the SVG of one mark at its place."""
+    where = place(mark)
+    drawn = fragment(mark)
+    return drawn.replace("<g", f'<g transform="translate({where})"', 1) if where else drawn
+
+
+def inline(picture: Picture) -> str:
     """Return the `<svg>` element of a picture for a page that has `theme_sheet` and `style_sheet`."""
     size = f'viewBox="0 0 {_numbers(picture.width, picture.height)}"'
+    marks = "".join(placed(mark) for mark in picture.marks)
     return (
         f'<svg class="kd" xmlns="http://www.w3.org/2000/svg" {size} role="img" '
-        f'aria-label="{escape(picture.alt)}">{"".join(fragments)}</svg>'
+        f'aria-label="{escape(picture.alt)}">{marks}</svg>'
     )
 
 
@@ -141,7 +159,7 @@ def standalone(picture: Picture, theme: Theme) -> str:
     )
     for row, line in enumerate(lines):
         heading += f'<text y="{48 + 22 * row}" class="t-muted" style="font-size:15px">{escape(line)}</text>'
-    marks = "\n".join(fragment(mark) for mark in picture.marks)
+    marks = "\n".join(placed(mark) for mark in picture.marks)
     return (
         f'<svg class="kd" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_numbers(width, height)}" '
         f'width="{_number(width)}" height="{_number(height)}" role="img" '
@@ -154,16 +172,14 @@ def standalone(picture: Picture, theme: Theme) -> str:
     )
 
 
-def _group(mark: Mark, x: float, y: float, content: str) -> str:
+def _group(mark: Mark, content: str) -> str:
     attributes = f'data-k="{escape(mark.key)}"'
-    if x or y:
-        attributes += f' transform="translate({_numbers(x, y)})"'
     if isinstance(mark, Pill) and mark.start is not None:
         attributes += f' data-from="{_numbers(*mark.start)}"'
     if isinstance(mark, Box | Cell) and mark.action:
         name = escape(mark.tooltip or mark.key)
         attributes += f' tabindex="0" role="button" data-action="{escape(mark.action)}" aria-label="{name}"'
-    tooltip = "" if isinstance(mark, Line | Dot) else mark.tooltip
+    tooltip = "" if isinstance(mark, Line | Dot | Dots) else mark.tooltip
     title = f"<title>{escape(tooltip)}</title>" if tooltip else ""
     return f"<g {attributes}>{title}{content}</g>"
 
@@ -260,6 +276,12 @@ def _line(mark: Line) -> str:
         )
     path = "L".join(_numbers(*point) for point in points)
     return f'<path d="M{path}" class="{style}"/>{head}'
+
+
+def _dots(mark: Dots) -> str:
+    path = "".join(f"M{_numbers(*point)}h0" for point in mark.points)
+    width = f'style="stroke-width:{_number(2 * mark.radius)}px"'
+    return f'<path d="{path}" class="dots o-{mark.tone}" {width}/>'
 
 
 def _pill(mark: Pill) -> str:
