@@ -1,9 +1,10 @@
 """The scheduler's cache: nodes with their pods, and pods assumed to be bound before the API server says so.
 
-Scheduling goes on with the next pod while the last one is still being bound, so the cache takes a pod as bound the
-moment its node is chosen (assume). When the bound pod is seen in the watch it is confirmed (add_pod); when binding
-fails it is forgotten; when nothing is heard it expires, if there is a time to live at all (`ttl` 0: never, as in
-Kubernetes today). A node that goes away while it has pods stays as a ghost until its pods are gone too.
+Scheduling goes on with the next pod while the last one is still being bound, so the cache takes a pod as
+bound the moment its node is chosen (assume). When the bound pod is seen in the watch it is confirmed
+(add_pod); when binding fails it is forgotten; when nothing is heard it expires, if there is a time to live at
+all (`ttl` 0: never, as in Kubernetes today). A node that goes away while it has pods stays as a ghost until
+its pods are gone too.
 
 Go: `pkg/scheduler/backend/cache/cache.go`.
 """
@@ -39,7 +40,8 @@ class AssumedPod:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """The cache at one moment; `pods` are all known pods by uid, `assumed` those of them that are only assumed.
+    """The cache at one moment; `pods` are all known pods by uid, `assumed` those of them that are only
+    assumed.
 
     Go: `pkg/scheduler/backend/cache/cache.go: cacheImpl`.
     """

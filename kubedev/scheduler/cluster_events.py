@@ -8,7 +8,7 @@ Go: `pkg/scheduler/framework/events.go`, `pkg/scheduler/framework/types.go: Clus
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Flag, auto
+from enum import Flag
 from typing import Any
 
 from kubedev.api.objects import Node, Pod
@@ -34,19 +34,19 @@ class ActionType(Flag):
     Go: `pkg/scheduler/framework/types.go: ActionType`.
     """
 
-    ADD = auto()
-    DELETE = auto()
-    UPDATE_NODE_ALLOCATABLE = auto()
-    UPDATE_NODE_LABEL = auto()
-    UPDATE_NODE_TAINT = auto()
-    UPDATE_NODE_CONDITION = auto()
-    UPDATE_NODE_ANNOTATION = auto()
-    UPDATE_POD_LABEL = auto()
-    UPDATE_POD_SCALE_DOWN = auto()
-    UPDATE_POD_TOLERATIONS = auto()
-    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = auto()
-    UPDATE_POD_OTHER = auto()
-    ALL = 2 * UPDATE_POD_OTHER - 1
+    ADD = 1 << 0
+    DELETE = 1 << 1
+    UPDATE_NODE_ALLOCATABLE = 1 << 2
+    UPDATE_NODE_LABEL = 1 << 3
+    UPDATE_NODE_TAINT = 1 << 4
+    UPDATE_NODE_CONDITION = 1 << 5
+    UPDATE_NODE_ANNOTATION = 1 << 6
+    UPDATE_POD_LABEL = 1 << 7
+    UPDATE_POD_SCALE_DOWN = 1 << 8
+    UPDATE_POD_TOLERATIONS = 1 << 9
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1 << 10
+    UPDATE_POD_OTHER = 1 << 11
+    ALL = (1 << 12) - 1
 
 
 # Events of pods tell bound pods from pending ones; a plugin that registers "Pod" means both.
@@ -79,7 +79,7 @@ class ClusterEvent:
         """Whether a plugin that registered this event is to hear of the incoming one."""
         same_resource = (
             self.resource in ("*", incoming.resource)
-            or self.resource == "Pod" and incoming.resource in POD_KINDS
+            or (self.resource == "Pod" and incoming.resource in POD_KINDS)
         )  # fmt: skip
         return self.is_wild_card or (same_resource and bool(self.action & incoming.action))
 
@@ -137,7 +137,8 @@ def node_scheduling_properties_change(new: Node, old: Node) -> tuple[ClusterEven
     }
     uncordoned = [ActionType.UPDATE_NODE_TAINT] if old.unschedulable and not new.unschedulable else []
     return tuple(
-        ClusterEvent("Node", action) for action in uncordoned + [a for a, differs in changed.items() if differs]
+        ClusterEvent("Node", action)
+        for action in uncordoned + [a for a, differs in changed.items() if differs]
     )
 
 

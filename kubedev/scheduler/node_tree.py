@@ -48,7 +48,9 @@ class NodeTree:
     def remove(self, node: Node) -> "NodeTree":
         """Without the node; a zone goes with its last node."""
         zone = zone_key(node)
-        kept = ((name, tuple(n for n in names if name != zone or n != node.name)) for name, names in self.zones)
+        kept = (
+            (name, tuple(n for n in names if name != zone or n != node.name)) for name, names in self.zones
+        )
         return NodeTree(tuple((name, names) for name, names in kept if names))
 
     def update(self, old: Node, new: Node) -> "NodeTree":

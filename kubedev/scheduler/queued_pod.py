@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kubedev.api.objects import Node, Pod
 from kubedev.scheduler.cluster_events import ClusterEvent
 
-__all__ = ["InFlight", "QueuedPod", "backoff_duration", "key_of", "less", "sort_key", "without"]
+__all__ = ["InFlight", "QueuedPod", "backoff_duration", "is_pod", "key_of", "less", "sort_key", "without"]
 
 
 def key_of(pod: Pod) -> str:
@@ -42,8 +42,8 @@ class QueuedPod:
 class InFlight:
     """An entry of the line of pods in flight and of the events that came since the first of them was popped.
 
-    Either `queued` is set, or `event` with the object before and after it. `gone` marks a pod that was deleted, or
-    bound by somebody else, while in flight: it does not come back.
+    Either `queued` is set, or `event` with the object before and after it. `gone` marks a pod that was
+    deleted, or bound by somebody else, while in flight: it does not come back.
     """
 
     queued: QueuedPod | None = None
@@ -53,12 +53,17 @@ class InFlight:
     new: Pod | Node | None = None
 
 
+def is_pod(entry: InFlight, uid: str) -> bool:
+    """Whether this entry of the line in flight is the pod with this uid."""
+    return entry.queued is not None and entry.queued.pod.uid == uid
+
+
 def without(line: Sequence[InFlight], uid: str) -> tuple[InFlight, ...]:
     """The line without this pod, and without the events that no pod before them has to see any more.
 
     Go: `pkg/scheduler/backend/queue/active_queue.go: done`.
     """
-    rest = [entry for entry in line if entry.queued is None or entry.queued.pod.uid != uid]
+    rest = [entry for entry in line if not is_pod(entry, uid)]
     first = next((i for i, entry in enumerate(rest) if entry.queued is not None), len(rest))
     return tuple(rest[first:])
 

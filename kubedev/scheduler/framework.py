@@ -1,0 +1,288 @@
+"""The scheduling framework: plugins, the points at which they are asked, and what comes of asking all of
+them.
+
+A plugin is any object with a `name` and some of these methods (`EXTENSION_POINTS`); nothing is to be
+inherited. One's own takes ten lines:
+
+    @dataclass(frozen=True)
+    class OnlyQuietNodes:
+        name: str = "OnlyQuietNodes"
+
+        def filter(self, state, pod, node_info):
+            if len(node_info.pods) < 3:
+                return SUCCESS
+            return Status(Code.UNSCHEDULABLE, ("node(s) were not quiet",), self.name)
+
+    framework = default_framework().with_plugin(OnlyQuietNodes())
+
+Go: `pkg/scheduler/framework/interface.go`, `pkg/scheduler/framework/runtime/framework.go`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from kubedev.api.objects import Pod
+from kubedev.scheduler.context import Context
+from kubedev.scheduler.default_hints import DEFAULT_EVENTS
+from kubedev.scheduler.node_info import NodeInfo
+from kubedev.scheduler.queueing_hints import EVERY_EVENT, HintMap, RegisteredEvent, hint_map
+from kubedev.scheduler.scores import DEFAULT_WEIGHTS
+from kubedev.scheduler.status import SUCCESS, Code, Status
+
+__all__ = [
+    "EXTENSION_POINTS",
+    "CycleState",
+    "ExtensionPoint",
+    "Framework",
+    "Plugin",
+    "PreFiltered",
+    "num_feasible_nodes_to_find",
+    "run_filters",
+]
+
+MIN_FEASIBLE_NODES_TO_FIND = 100
+MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensionPoint:
+    """A point of the cycle at which plugins are asked: Kubernetes' name, the method, and what it is for."""
+
+    name: str
+    method: str
+    signature: str
+    purpose: str
+
+
+EXTENSION_POINTS = (
+    ExtensionPoint("PreEnqueue", "pre_enqueue", "(pod) -> Status", "may the pod be tried at all?"),
+    ExtensionPoint(
+        "PreFilter",
+        "pre_filter",
+        "(pod, nodes, context) -> (state, Status, node names | None)",
+        "work out once what the filter needs; may name the only nodes worth a look",
+    ),
+    ExtensionPoint("Filter", "filter", "(state, pod, node_info) -> Status", "can the pod run on this node?"),
+    ExtensionPoint(
+        "PostFilter", "post_filter", "(failed cycle) -> PostFilterResult", "no node fits: what can be done?"
+    ),
+    ExtensionPoint(
+        "PreScore",
+        "pre_score",
+        "(pod, nodes, context) -> (state, Status)",
+        "work out once what the scores need",
+    ),
+    ExtensionPoint("Score", "score", "(state, pod, node_info) -> Score", "how good is this node?"),
+    ExtensionPoint(
+        "NormalizeScore", "normalize", "(state, scores) -> scores", "bring the scores of all nodes to 0..100"
+    ),
+    ExtensionPoint("Reserve", "reserve", "(pod, node name) -> Status", "note that the pod will run there"),
+    ExtensionPoint("Permit", "permit", "(pod, node name) -> Status", "may it be bound now, never, or later?"),
+    ExtensionPoint("PreBind", "pre_bind", "(pod, node name) -> Status", "prepare what the pod needs there"),
+    ExtensionPoint("Bind", "bind", "(pod, node name) -> Status", "tell the API server; default: an effect"),
+    ExtensionPoint("PostBind", "post_bind", "(pod, node name) -> None", "it is bound: clean up"),
+)
+"""The points in the order in which a pod comes to them."""
+
+
+class Plugin(Protocol):
+    """Anything with a name; what else it has says where it is asked."""
+
+    @property
+    def name(self) -> str:
+        """The name by which it appears in decisions, weights and queueing hints."""
+
+
+FilterCalls = tuple[tuple[str, Callable[[Any, Pod, NodeInfo], Status], Any], ...]
+"""Filters that are to be asked: name, method and the plugin's state."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleState:
+    """What the plugins worked out for one pod, by the plugin's name; `skip` are those with nothing to say."""
+
+    states: Mapping[str, Any] = field(default_factory=dict)
+    skip: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PreFiltered:
+    """What came of PreFilter.
+
+    `status` refuses the pod on all nodes, or is success; `node_names` are the only nodes worth a look (None:
+    all), as `narrowed_by` want it; `answers` has every plugin that was asked with its answer.
+    """
+
+    state: CycleState
+    status: Status = SUCCESS
+    node_names: frozenset[str] | None = None
+    narrowed_by: tuple[str, ...] = ()
+    answers: tuple[tuple[str, Status], ...] = ()
+
+
+def num_feasible_nodes_to_find(num_all_nodes: int, percentage: int = 0) -> int:
+    """How many feasible nodes are enough: below 100 nodes all, else a percentage, at least 100.
+
+    A percentage of 0 adapts: 50 % of few nodes, less the more there are, at least 5 %.
+
+    Go: `pkg/scheduler/schedule_one.go: numFeasibleNodesToFind`.
+    """
+    if num_all_nodes < MIN_FEASIBLE_NODES_TO_FIND:
+        return num_all_nodes
+    if percentage == 0:
+        percentage = max(50 - num_all_nodes // 125, MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND)
+    return max(num_all_nodes * percentage // 100, MIN_FEASIBLE_NODES_TO_FIND)
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """A scheduler's profile: its plugins in order, their weights, and how many nodes are looked at.
+
+    `percentage_of_nodes_to_score` 0 adapts to the size of the cluster. A score plugin without a weight has 1.
+    """
+
+    plugins: tuple[Plugin, ...]
+    weights: Mapping[str, int] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
+    percentage_of_nodes_to_score: int = 0
+    scheduler_name: str = "default-scheduler"
+
+    def with_plugin(self, plugin: Plugin, weight: int = 1) -> "Framework":
+        """With one plugin more, asked last; one of the same name is replaced in its place."""
+        names = [one.name for one in self.plugins]
+        if plugin.name in names:
+            plugins = tuple(plugin if one.name == plugin.name else one for one in self.plugins)
+        else:
+            plugins = (*self.plugins, plugin)
+        return replace(self, plugins=plugins, weights={**self.weights, plugin.name: weight})
+
+    def without_plugin(self, name: str) -> "Framework":
+        """Without the plugin of this name."""
+        if name not in {plugin.name for plugin in self.plugins}:
+            raise ValueError(f"no plugin {name!r} here, only {', '.join(one.name for one in self.plugins)}")
+        return replace(self, plugins=tuple(one for one in self.plugins if one.name != name))
+
+    def at(self, method: str) -> tuple[Any, ...]:
+        """The plugins that are asked at an extension point, given by its method."""
+        return tuple(plugin for plugin in self.plugins if hasattr(plugin, method))
+
+    def hints(self) -> HintMap:
+        """What the plugins register for their refused pods; whoever says nothing hears of everything.
+
+        Go: `fillEnqueueExtensions`.
+        """
+        return hint_map((plugin.name, events_of(plugin)) for plugin in self.plugins if may_refuse(plugin))
+
+    # The queue
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """The first refusal to try the pod at all, or success. Go: `runPreEnqueuePlugins`."""
+        for plugin in self.at("pre_enqueue"):
+            status: Status = plugin.pre_enqueue(pod)
+            if not status.is_success:
+                return replace(status, plugin=plugin.name)
+        return SUCCESS
+
+    # Filters
+
+    def pre_filter(self, pod: Pod, context: Context) -> PreFiltered:
+        """Ask all PreFilter plugins. Go: `RunPreFilterPlugins`.
+
+        An unresolvable refusal ends it; after another one the rest is asked, as preemption needs their
+        states.
+        """
+        states: dict[str, Any] = {}
+        answers: list[tuple[str, Status]] = []
+        narrowed_by: list[str] = []
+        refusal, names = SUCCESS, None
+        for plugin in self.at("pre_filter"):
+            states[plugin.name], status, only = plugin.pre_filter(pod, context.node_infos, context)
+            answers.append((plugin.name, status))
+            if status.is_skip:
+                continue
+            if not status.is_success:
+                refusal = failure_of("running PreFilter plugin", plugin.name, status)
+                if refusal.code is Code.UNSCHEDULABLE:
+                    continue
+                names, narrowed_by = None, []
+                break
+            if only is not None:
+                narrowed_by.append(plugin.name)
+                names = frozenset(only) if names is None else names & only
+                if not names:
+                    refusal = nothing_left(narrowed_by)
+                    break
+        skip = frozenset(name for name, status in answers if status.is_skip)
+        return PreFiltered(
+            CycleState(states, skip), refusal, names, tuple(sorted(narrowed_by)), tuple(answers)
+        )
+
+    def filters(self, state: CycleState) -> FilterCalls:
+        """The filters to ask for a pod, each with its state: found once, called for every node."""
+        return tuple(
+            (plugin.name, plugin.filter, state.states.get(plugin.name))
+            for plugin in self.at("filter")
+            if plugin.name not in state.skip
+        )
+
+    def add_pod(self, state: CycleState, pod_to_add: Pod, node_info: NodeInfo) -> CycleState:
+        """What the filters' states are if one more pod ran on the node. Go: `RunPreFilterExtensionAddPod`."""
+        return self._with_pod("add_pod", state, pod_to_add, node_info)
+
+    def remove_pod(self, state: CycleState, pod_to_remove: Pod, node_info: NodeInfo) -> CycleState:
+        """What they are if a pod of the node were gone. Go: `RunPreFilterExtensionRemovePod`."""
+        return self._with_pod("remove_pod", state, pod_to_remove, node_info)
+
+    def _with_pod(self, method: str, state: CycleState, pod: Pod, node_info: NodeInfo) -> CycleState:
+        changed = {
+            plugin.name: getattr(plugin, method)(state.states[plugin.name], pod, node_info)
+            for plugin in self.at(method)
+            if plugin.name not in state.skip
+        }
+        return replace(state, states={**state.states, **changed}) if changed else state
+
+    # Binding
+
+    def first_failure(self, method: str, pod: Pod, node_name: str) -> Status:
+        """The first answer of Reserve, Permit, PreBind or Bind plugins that is not success, or success."""
+        for plugin in self.at(method):
+            status: Status = getattr(plugin, method)(pod, node_name)
+            if not status.is_success:
+                return replace(status, plugin=plugin.name)
+        return SUCCESS
+
+
+def run_filters(calls: FilterCalls, pod: Pod, node_info: NodeInfo) -> Status:
+    """The first refusal of the node, or success. Go: `RunFilterPlugins`."""
+    for name, call, state in calls:
+        status = call(state, pod, node_info)
+        if status.code is not Code.SUCCESS:
+            return failure_of("running", name, status, "filter plugin")
+    return SUCCESS
+
+
+def may_refuse(plugin: Plugin) -> bool:
+    """Whether pods can be waiting because of this plugin. Go: `shouldHaveEnqueueExtensions`."""
+    return any(hasattr(plugin, m) for m in ("pre_enqueue", "pre_filter", "filter", "reserve", "permit"))
+
+
+def events_of(plugin: Plugin) -> tuple[RegisteredEvent, ...]:
+    """The plugin's own `events_to_register()`, those of the default plugin of this name, or every event."""
+    own = getattr(plugin, "events_to_register", None)
+    return tuple(own()) if own else DEFAULT_EVENTS.get(plugin.name, EVERY_EVENT)
+
+
+def failure_of(doing: str, name: str, status: Status, what: str = "") -> Status:
+    """A refusal under the plugin's name; anything else is an error, and says where it happened."""
+    if status.is_rejected:
+        return status if status.plugin == name else replace(status, plugin=name)
+    where = " ".join(filter(None, (doing, f'"{name}"', what)))
+    return Status(Code.ERROR, (f"{where}: {status.message}",), name)
+
+
+def nothing_left(narrowed_by: list[str]) -> Status:
+    """The refusal where the plugins that name nodes leave none."""
+    names = sorted(narrowed_by)
+    which = f"plugin {names[0]}" if len(names) == 1 else f"plugin(s) [{' '.join(names)}] simultaneously"
+    reason = f"node(s) didn't satisfy {which}"
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
