@@ -1,0 +1,221 @@
+"""One scheduling cycle: from a pending pod to its node, or to the exact words in which it is refused.
+
+`schedule_one` only decides; what the decision does to queue and cache is in `scheduler`.
+
+Go: `pkg/scheduler/schedule_one.go: schedulingCycle, schedulePod, findNodesThatFitPod`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from kubedev.api.objects import Pod
+from kubedev.scheduler.diagnosis import NO_NODES_AVAILABLE, NodeToStatus, fit_error
+from kubedev.scheduler.framework import Framework, PreFiltered, num_feasible_nodes_to_find
+from kubedev.scheduler.node_info import NodeInfo
+from kubedev.scheduler.post_filter import FailedCycle, PostFilterResult, run_post_filters
+from kubedev.scheduler.scoring import ScoreError, Scores, prioritize_nodes
+from kubedev.scheduler.snapshot import NodeCheck, NodeChecker, Snapshot
+from kubedev.scheduler.status import Code, Status
+
+__all__ = ["Decision", "Found", "Outcome", "PluginAnswer", "first_by_name", "schedule_one"]
+
+
+class Outcome(Enum):
+    """How a cycle ends; the values of the last two are the reasons in the pod's condition PodScheduled."""
+
+    SCHEDULED = "Scheduled"
+    UNSCHEDULABLE = "Unschedulable"
+    ERROR = "SchedulerError"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the filters found.
+
+    `feasible` are the nodes that fit, in the order in which they were found, up to the number that is enough;
+    `checks` what the filters said of each node that was looked at. `asked` are the filters in order, without
+    those that have nothing to say about the pod.
+    """
+
+    pre_filtered: PreFiltered
+    asked: tuple[str, ...] = ()
+    feasible: tuple[NodeInfo, ...] = ()
+    checks: Mapping[str, NodeCheck] = field(default_factory=dict)
+    statuses: NodeToStatus = field(default_factory=NodeToStatus)
+    enough: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginAnswer:
+    """What one plugin says of one node; `status` is None where it was not asked, as one before it refused."""
+
+    plugin: str
+    status: Status | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a cycle decided, with everything that led to it.
+
+    `nominated_node_name`: None leaves the pod's nomination as it is, an empty text clears it. `message` is
+    what the user reads; empty if the pod is scheduled. `next_start` is where the next cycle begins to look at
+    nodes.
+    """
+
+    pod: Pod
+    outcome: Outcome
+    node_name: str = ""
+    message: str = ""
+    num_all_nodes: int = 0
+    found: Found | None = None
+    scores: Scores | None = None
+    post_filter: PostFilterResult | None = None
+    nominated_node_name: str | None = None
+    unschedulable_plugins: tuple[str, ...] = ()
+    pending_plugins: tuple[str, ...] = ()
+    next_start: int = 0
+
+    def answers(self, node_name: str) -> tuple[PluginAnswer, ...]:
+        """Every filter's answer for one node, in order; empty if the node was not looked at."""
+        check = self.found.checks.get(node_name) if self.found else None
+        if self.found is None or check is None:
+            return ()
+        answers, refused = [], False
+        for plugin in self.found.asked:
+            mine = check.status.plugin == plugin
+            passed = Status(Code.SUCCESS, plugin=plugin)
+            answers.append(PluginAnswer(plugin, None if refused else check.status if mine else passed))
+            refused = refused or mine
+        return tuple(answers)
+
+
+Choose = Callable[[Sequence[str]], str]
+"""Picks one of the nodes that share the best score; Kubernetes does so at random."""
+
+
+def first_by_name(names: Sequence[str]) -> str:
+    """The choice that can be predicted."""
+    return min(names)
+
+
+def schedule_one(
+    framework: Framework, pod: Pod, snapshot: Snapshot, start: int = 0, choose: Choose = first_by_name
+) -> Decision:
+    """Decide where a pod runs, or why it does not, and whether preemption would help.
+
+    `start` is the index of the node to begin with, so that all nodes have their turn where not all are looked
+    at.
+    """
+    total = len(snapshot.node_infos)
+    if total == 0:
+        return Decision(pod, Outcome.UNSCHEDULABLE, message=NO_NODES_AVAILABLE, nominated_node_name="")
+    found, next_start = find_nodes_that_fit_pod(framework, pod, snapshot, start)
+    decision = Decision(pod, Outcome.SCHEDULED, num_all_nodes=total, found=found, next_start=next_start)
+    if found.error:
+        return failed(decision, found.error)
+    if not found.feasible:
+        return no_fit(decision, framework, found, snapshot)
+    if len(found.feasible) == 1:
+        return replace(decision, node_name=found.feasible[0].name)
+    try:
+        scores = prioritize_nodes(framework, pod, found.feasible, snapshot.context)
+    except ScoreError as error:
+        return failed(decision, str(error))
+    return replace(decision, scores=scores, node_name=choose(scores.best()))
+
+
+def failed(decision: Decision, message: str) -> Decision:
+    """An error: the pod is tried again after its back-off."""
+    return replace(decision, outcome=Outcome.ERROR, message=message, nominated_node_name="")
+
+
+def no_fit(decision: Decision, framework: Framework, found: Found, snapshot: Snapshot) -> Decision:
+    """No node fits: ask the PostFilter plugins (preemption) what can be done."""
+    pre_filtered, pod = found.pre_filtered, decision.pod
+    cycle = FailedCycle(framework, pod, snapshot, pre_filtered.state, found.statuses)
+    result = run_post_filters(cycle)
+    message = fit_error(
+        decision.num_all_nodes, found.statuses, pre_filtered.status.message, result.message if result else ""
+    )
+    refusals = [check.status for check in found.checks.values()] + [pre_filtered.status]
+    rejected = {status.plugin for status in refusals if status.is_rejected and status.plugin}
+    pending = {status.plugin for status in refusals if status.code is Code.PENDING and status.plugin}
+    return replace(
+        decision,
+        outcome=Outcome.UNSCHEDULABLE,
+        message=message,
+        post_filter=result,
+        nominated_node_name=result.nominated_node_name if result else None,
+        unschedulable_plugins=tuple(sorted(rejected.union(pre_filtered.narrowed_by))),
+        pending_plugins=tuple(sorted(pending)),
+    )
+
+
+def find_nodes_that_fit_pod(
+    framework: Framework, pod: Pod, snapshot: Snapshot, start: int
+) -> tuple[Found, int]:
+    """Filter the nodes, and say where to start next time.
+
+    Go: `pkg/scheduler/schedule_one.go: findNodesThatFitPod`.
+    """
+    pre_filtered = framework.pre_filter(pod, snapshot.context)
+    if not pre_filtered.status.is_success:
+        if not pre_filtered.status.is_rejected:
+            return Found(pre_filtered, error=pre_filtered.status.message), start
+        return Found(pre_filtered, statuses=NodeToStatus(absent=pre_filtered.status)), start
+    checker = NodeChecker.of(framework, pod, snapshot.nominator, pre_filtered.state)
+    asked = tuple(name for name, _, _ in checker.calls)
+    checks: dict[str, NodeCheck] = {}
+    nominated = snapshot.by_name.get(pod.nominated_node_name)
+    if nominated is not None:
+        # The node that preemption made room on is tried first, and alone.
+        checks[nominated.name] = checker.check(nominated)
+        if checks[nominated.name].status.is_success:
+            return Found(pre_filtered, asked, (nominated,), checks, NodeToStatus(), 1), start
+    nodes, absent = candidates(pre_filtered, snapshot)
+    feasible, enough, error = find_nodes_that_pass_filters(framework, checker, nodes, start, checks)
+    refused = {name: check.status for name, check in checks.items() if not check.status.is_success}
+    statuses = NodeToStatus(refused) if absent is None else NodeToStatus(refused, absent)
+    found = Found(pre_filtered, asked, feasible, checks, statuses, enough, error)
+    return found, (start + len(feasible) + len(refused)) % len(snapshot.node_infos)
+
+
+def candidates(pre_filtered: PreFiltered, snapshot: Snapshot) -> tuple[Sequence[NodeInfo], Status | None]:
+    """The nodes worth a look, and what the others are told. Names come from PreFilter in sorted order here."""
+    if pre_filtered.node_names is None:
+        return snapshot.node_infos, None
+    names = sorted(name for name in pre_filtered.node_names if name in snapshot.by_name)
+    reason = f"node(s) didn't satisfy plugin(s) [{' '.join(pre_filtered.narrowed_by)}]"
+    absent = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
+    return [snapshot.by_name[name] for name in names], absent
+
+
+def find_nodes_that_pass_filters(
+    framework: Framework,
+    checker: NodeChecker,
+    nodes: Sequence[NodeInfo],
+    start: int,
+    checks: dict[str, NodeCheck],
+) -> tuple[tuple[NodeInfo, ...], int, str]:
+    """Check nodes until enough of them fit; what is found is written to `checks`.
+
+    Returns the nodes that fit, how many would have been enough, and the text of an error that ended it.
+
+    Go: `pkg/scheduler/schedule_one.go: findNodesThatPassFilters`.
+    """
+    enough = num_feasible_nodes_to_find(len(nodes), framework.percentage_of_nodes_to_score)
+    if not framework.at("score"):
+        enough = 1
+    feasible: list[NodeInfo] = []
+    first = start % len(nodes) if nodes else 0
+    for node_info in (*nodes[first:], *nodes[:first]):
+        check = checks[node_info.name] = checker.check(node_info)
+        if check.status.is_success:
+            feasible.append(node_info)
+            if len(feasible) >= enough:
+                break
+        elif not check.status.is_rejected:
+            return tuple(feasible), enough, check.status.message
+    return tuple(feasible), enough, ""
