@@ -1,0 +1,96 @@
+"""What the scheduler hears (events), and what it wants done (effects).
+
+The scheduler itself is in `scheduler`: it takes events and gives effects, and whoever drives it carries them
+out.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kubedev.api.objects import Pod
+
+__all__ = [
+    "Bind",
+    "Change",
+    "ClearNomination",
+    "DeleteVictim",
+    "Effect",
+    "Message",
+    "PatchPodStatus",
+    "WatchEvent",
+]
+
+
+class Change(Protocol):
+    """What the scheduler hears: an object was ADDED, MODIFIED or DELETED; `old` is what it was before.
+
+    Any object with these three will do: that of the API server's store, or a WatchEvent.
+    """
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def object(self) -> Any: ...
+
+    @property
+    def old(self) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """A change, for who has no store. `object` of a deletion is the last known state."""
+
+    type: str
+    object: Any
+    old: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Bind the pod to the node in the API server, and tell the scheduler how it went (`bind_finished`)."""
+
+    pod: Pod
+    node_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PatchPodStatus:
+    """Write the pod's condition PodScheduled (status False) with its reason and message.
+
+    `nominated_node_name` is written too: None leaves it, an empty text clears it.
+    """
+
+    pod: Pod
+    reason: str
+    message: str
+    nominated_node_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteVictim:
+    """Give the victim the condition DisruptionTarget (reason PreemptionByScheduler, this message), then delete it."""
+
+    pod: Pod
+    preemptor: Pod
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClearNomination:
+    """Take the nominated node out of the pod's status: a pod of higher priority took the room."""
+
+    pod: Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A line for the pod's events (or the scheduler's log, where `pod` is None)."""
+
+    type: str
+    reason: str
+    text: str
+    pod: Pod | None = None
+
+
+Effect = Bind | PatchPodStatus | DeleteVictim | ClearNomination | Message

@@ -1,0 +1,231 @@
+"""The scheduler as a whole: a queue, a cache, and two loops that meet in them, to be stepped by hand.
+
+The watch loop tells what happened (`observe`), the scheduling loop takes the next pod and decides
+(`schedule_next`); the binding of a pod goes on beside both and reports back (`bind_finished`). Time passes
+with `tick`.
+
+    state, effects = observe(SchedulerState(), WatchEvent("ADDED", pod), now)
+    state, decision, effects = schedule_next(state, now)
+
+Everything is a value: each step returns the scheduler afterwards and the effects that its driver has to carry
+out.
+
+Go: `pkg/scheduler/scheduler.go`, `schedule_one.go`, `eventhandlers.go`.
+"""
+
+from dataclasses import replace
+
+from kubedev.api.objects import Pod
+from kubedev.scheduler.cache import CacheError
+from kubedev.scheduler.cluster_events import ASSIGNED_POD_DELETE
+from kubedev.scheduler.cycle import Choose, Decision, Outcome, first_by_name, schedule_one
+from kubedev.scheduler.diagnosis import NodeToStatus, fit_error
+from kubedev.scheduler.events import (
+    Bind,
+    ClearNomination,
+    DeleteVictim,
+    Effect,
+    Message,
+    PatchPodStatus,
+)
+from kubedev.scheduler.preemption import Preemption
+from kubedev.scheduler.queued_pod import key_of
+from kubedev.scheduler.scheduler_state import SchedulerState, snapshot_of
+from kubedev.scheduler.status import Code, Status
+from kubedev.scheduler.watch_loop import in_cache, moved, observe
+
+__all__ = [
+    "SchedulerState",
+    "bind_finished",
+    "observe",
+    "permit_finished",
+    "schedule_next",
+    "snapshot_of",
+    "tick",
+]
+
+FLUSH_BACKOFF_EVERY = 1.0
+FLUSH_UNSCHEDULABLE_EVERY = 30.0
+MESSAGE_LIMIT = 1024
+
+Step = tuple[SchedulerState, tuple[Effect, ...]]
+
+
+def schedule_next(
+    state: SchedulerState, now: float, choose: Choose = first_by_name
+) -> tuple[SchedulerState, Decision | None, tuple[Effect, ...]]:
+    """Take the next pod of the active queue and decide on it; no decision where there is no pod to try.
+
+    Go: `pkg/scheduler/schedule_one.go: ScheduleOne`.
+    """
+    queue, queued = state.queue.without_moves().pop()
+    state = replace(state, queue=queue)
+    if queued is None:
+        return state, None, ()
+    pod = queued.pod
+    if state.cache.is_assumed(pod) or pod.deletion_timestamp is not None:
+        text = f"skip schedule deleting pod: {key_of(pod)}"
+        skipped = () if state.cache.is_assumed(pod) else (Message("Warning", "FailedScheduling", text, pod),)
+        return replace(state, queue=queue.done(pod.uid)), None, skipped
+    start = state.next_start_node_index
+    decision = schedule_one(state.framework, pod, snapshot_of(state), start, choose)
+    state = replace(state, next_start_node_index=decision.next_start)
+    if decision.outcome is Outcome.SCHEDULED:
+        state, effects = assume(state, decision, now)
+    else:
+        state, effects = give_back(state, decision, now)
+        effects = preempt(decision) + effects
+    return state, decision, effects
+
+
+# A pod that has a node
+
+
+def assume(state: SchedulerState, decision: Decision, now: float) -> Step:
+    """Count the pod as running on its node, and ask the plugins up to Permit. Go: `schedulingCycle`."""
+    node_name, framework = decision.node_name, state.framework
+    assumed = replace(decision.pod, node_name=node_name)
+    try:
+        cache = state.cache.assume(assumed)
+    except CacheError as error:
+        return give_back(state, replace(decision, outcome=Outcome.ERROR, message=str(error)), now)
+    queue = replace(state.queue, nominator=state.queue.nominator.delete(assumed.uid))
+    state = replace(state, cache=cache, queue=queue)
+    for method in ("reserve", "permit"):
+        status = framework.first_failure(method, assumed, node_name)
+        if status.code is Code.WAIT:
+            return replace(state, permit_waiting=(*state.permit_waiting, assumed)), ()
+        if not status.is_success:
+            return unreserve(state, assumed, status, now, tell=False)
+    return start_binding(state, assumed, now)
+
+
+def permit_finished(state: SchedulerState, uid: str, status: Status, now: float) -> Step:
+    """A Permit plugin made up its mind about a pod that it had asked to wait. Go: `waitingPod.Allow, Reject`."""
+    state = replace(state, queue=state.queue.without_moves())
+    assumed = next((pod for pod in state.permit_waiting if pod.uid == uid), None)
+    if assumed is None:
+        raise ValueError(f"no pod with the uid {uid!r} waits for a Permit plugin")
+    state = replace(state, permit_waiting=tuple(pod for pod in state.permit_waiting if pod is not assumed))
+    return start_binding(state, assumed, now) if status.is_success else unreserve(state, assumed, status, now)
+
+
+def start_binding(state: SchedulerState, assumed: Pod, now: float) -> Step:
+    """Ask the PreBind and Bind plugins, then have the pod bound. Go: `bindingCycle`."""
+    for method in ("pre_bind", "bind"):
+        status = state.framework.first_failure(method, assumed, assumed.node_name)
+        if not status.is_success:
+            return unreserve(state, assumed, status, now)
+    return state, (Bind(assumed, assumed.node_name),)
+
+
+def bind_finished(state: SchedulerState, pod: Pod, node_name: str, error: str, now: float) -> Step:
+    """The API server answered a Bind: with success (an empty error), or why not. Go: `finishBinding`.
+
+    The pod stays assumed until the watch shows it bound. After an error its room is free again, and it is
+    tried again.
+    """
+    assumed = replace(pod, node_name=node_name)
+    cache, queue = state.cache.finish_binding(assumed, now), state.queue.without_moves()
+    state = replace(state, cache=cache, queue=queue)
+    if error:
+        return unreserve(state, assumed, Status(Code.ERROR, (error,), "DefaultBinder"), now)
+    for plugin in state.framework.at("post_bind"):
+        plugin.post_bind(assumed, node_name)
+    text = f"Successfully assigned {key_of(assumed)} to {node_name}"
+    return replace(state, queue=state.queue.done(pod.uid)), (Message("Normal", "Scheduled", text, pod),)
+
+
+def unreserve(state: SchedulerState, assumed: Pod, status: Status, now: float, tell: bool = True) -> Step:
+    """Take an assumption back: the pod is tried again, or waits, and others may want the room.
+
+    `tell` the queue that the room is free; Kubernetes does not after a refusal by Reserve or by Permit at
+    once.
+
+    Go: `handleBindingCycleError`.
+    """
+    for plugin in state.framework.at("unreserve"):
+        plugin.unreserve(assumed, assumed.node_name)
+    tell = tell and state.cache.is_assumed(assumed)
+    state, effects = in_cache(state, lambda cache: cache.forget(assumed))
+    pod = replace(assumed, node_name="")
+    if tell and not status.is_rejected:
+        state = moved(state, [ASSIGNED_POD_DELETE], assumed, None, now)
+    state, more = give_back(state, refused_late(pod, assumed.node_name, status), now)
+    if tell and status.is_rejected:
+        # Told after it is back, and not to itself: the room that it gave back is not what it lacked.
+        queue = state.queue.move_all(
+            ASSIGNED_POD_DELETE, assumed, None, now, lambda other: other.uid != assumed.uid
+        )
+        state = replace(state, queue=queue)
+    return state, effects + more
+
+
+def refused_late(pod: Pod, node_name: str, status: Status) -> Decision:
+    """The decision on a pod that was refused after its node had been chosen."""
+    if not status.is_rejected:
+        return Decision(pod, Outcome.ERROR, message=status.message, nominated_node_name="")
+    return Decision(
+        pod,
+        Outcome.UNSCHEDULABLE,
+        message=fit_error(1, NodeToStatus({node_name: status})),
+        nominated_node_name="",
+        unschedulable_plugins=(status.plugin,),
+        pending_plugins=(status.plugin,) if status.code is Code.PENDING else (),
+    )
+
+
+# A pod that has none
+
+
+def give_back(state: SchedulerState, decision: Decision, now: float) -> Step:
+    """The attempt failed: back to the queue, and tell the user. Go: `handleSchedulingFailure`."""
+    pod, nominated = decision.pod, decision.nominated_node_name
+    queued = None if state.queue.is_gone(pod.uid) else state.queue.find_in_flight(pod.uid)
+    queue = state.queue.add_unschedulable(
+        pod.uid, decision.unschedulable_plugins, decision.pending_plugins, now
+    )
+    if queued is not None:
+        queue = queue.nominate(queued.pod, nominated)
+    limit = MESSAGE_LIMIT - len(" ...")
+    note = decision.message if len(decision.message) <= MESSAGE_LIMIT else decision.message[:limit] + " ..."
+    return replace(state, queue=queue), (
+        Message("Warning", "FailedScheduling", note, pod),
+        PatchPodStatus(pod, decision.outcome.value, decision.message, nominated),
+    )
+
+
+def preempt(decision: Decision) -> tuple[Effect, ...]:
+    """What preemption wants done: victims deleted, and nominations to the node taken back.
+
+    Go: `Evaluator.prepareCandidate`.
+    """
+    preemption = decision.post_filter.why if decision.post_filter else None
+    if not isinstance(preemption, Preemption):
+        return ()
+    pod = decision.pod
+    why = f"{pod.scheduler_name}: preempting to accommodate a higher priority pod"
+    effects: list[Effect] = []
+    for victim in preemption.victims:
+        note = f"Preempted by pod {pod.uid} on node {preemption.node_name}"
+        effects += [DeleteVictim(victim, pod, why), Message("Normal", "Preempted", note, victim)]
+    effects += [ClearNomination(other) for other in preemption.clear_nominations if other.nominated_node_name]
+    return tuple(effects)
+
+
+# Time
+
+
+def tick(state: SchedulerState, now: float) -> Step:
+    """Time passed: flush the queue and the cache where that is due.
+
+    Go: `PriorityQueue.Run` (back-off every second, left-over pods every 30), `cacheImpl.run` (every second).
+    """
+    queue = state.queue.without_moves()
+    if now >= state.backoff_flush_due:
+        queue = queue.flush_backoff(now)
+        state = replace(state, cache=state.cache.cleanup(now), backoff_flush_due=now + FLUSH_BACKOFF_EVERY)
+    if now >= state.unschedulable_flush_due:
+        queue = queue.flush_unschedulable(now)
+        state = replace(state, unschedulable_flush_due=now + FLUSH_UNSCHEDULABLE_EVERY)
+    return replace(state, queue=queue), ()

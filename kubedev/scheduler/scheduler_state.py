@@ -1,0 +1,62 @@
+"""The scheduler's state: its queue, its cache, and what else it has seen."""
+
+from dataclasses import dataclass, field, replace
+
+from kubedev.api.objects import Namespace, Pod, PodDisruptionBudget, Service, Workload
+from kubedev.scheduler.cache import Cache
+from kubedev.scheduler.context import Context
+from kubedev.scheduler.default_plugins import default_framework
+from kubedev.scheduler.framework import Framework
+from kubedev.scheduler.queue import SchedulingQueue
+from kubedev.scheduler.snapshot import Snapshot
+
+__all__ = ["Listers", "SchedulerState", "snapshot_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Listers:
+    """What plugins look up besides nodes and pods."""
+
+    namespaces: tuple[Namespace, ...] = ()
+    services: tuple[Service, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    budgets: tuple[PodDisruptionBudget, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerState:
+    """The scheduler at one moment.
+
+    `next_start_node_index` is where the next cycle begins to look at nodes. `permit_waiting` are pods (with
+    their node) that a Permit plugin asked to wait. The last two fields say when the queue is to be flushed
+    next, in seconds.
+    """
+
+    queue: SchedulingQueue = field(default_factory=lambda: SchedulingQueue(default_framework()))
+    cache: Cache = field(default_factory=Cache)
+    listers: Listers = field(default_factory=Listers)
+    next_start_node_index: int = 0
+    permit_waiting: tuple[Pod, ...] = ()
+    backoff_flush_due: float = 0
+    unschedulable_flush_due: float = 0
+
+    @property
+    def framework(self) -> Framework:
+        """The plugins and what belongs to them."""
+        return self.queue.framework
+
+    def with_framework(self, framework: Framework) -> "SchedulerState":
+        """The same with other plugins, from the next event on."""
+        return replace(self, queue=replace(self.queue, framework=framework))
+
+
+def snapshot_of(state: SchedulerState) -> Snapshot:
+    """The cluster as the next cycle will see it."""
+    listers, cache = state.listers, state.cache
+    context = Context(
+        cache.snapshot(),
+        {namespace.name: namespace.labels for namespace in listers.namespaces},
+        listers.services,
+        listers.workloads,
+    )
+    return Snapshot(context, cache.nodes, state.queue.nominator, listers.budgets)
