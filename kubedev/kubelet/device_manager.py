@@ -8,7 +8,7 @@ longer active, at the next allocation.
 Source: `pkg/kubelet/cm/devicemanager/manager.go`. Of the Manager interface (`types.go`), Start is `restart`;
 Stop, and what GetWatcherHandler returns, are functions of `registration` (`stop`; `validate_plugin`,
 `register`, `deregister`); GetHealthChecker watches a server, which is the driver's; the two hint methods are
-in `hints`.
+in `device_hints`.
 """
 
 from collections.abc import Collection, Mapping
