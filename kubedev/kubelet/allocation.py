@@ -20,7 +20,13 @@ from kubedev.api.messages import (
     PreferredAllocationRequest,
     PreferredAllocationResponse,
 )
-from kubedev.kubelet.devices import DeviceManagerState, Ids, allocated_by, container_devices
+from kubedev.kubelet.devices import (
+    NODE_WITHOUT_TOPOLOGY,
+    DeviceManagerState,
+    Ids,
+    allocated_by,
+    container_devices,
+)
 from kubedev.kubelet.endpoint import ask
 from kubedev.kubelet.hints import has_topology_alignment
 
@@ -54,14 +60,18 @@ def filter_by_affinity(devices: Mapping[str, Device], available: Ids, affinity: 
     """
     if affinity is None or not has_topology_alignment(devices):
         return Affinity(NONE, NONE, available)
-    aligned, unaligned = set(), set()
+    on_nodes: dict[tuple[int, ...] | None, list[str]] = {}
     for id_ in available:
         nodes = devices[id_].numa_nodes if id_ in devices else None
-        real = [node for node in nodes or () if node != -1]
+        on_nodes.setdefault(nodes, []).append(id_)
+    aligned: set[str] = set()
+    unaligned: set[str] = set()
+    for nodes, ids in on_nodes.items():
+        real = [node for node in nodes or () if node != NODE_WITHOUT_TOPOLOGY]
         if any(node >= 0 and affinity >> node & 1 for node in real):
-            aligned.add(id_)
+            aligned.update(ids)
         elif real:
-            unaligned.add(id_)
+            unaligned.update(ids)
     return Affinity(frozenset(aligned), frozenset(unaligned), available - aligned - unaligned)
 
 
