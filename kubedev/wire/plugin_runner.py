@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
 from kubedev.api.messages import HEALTHY, VERSION, RegisterRequest, RpcError
-from kubedev.deviceplugin.life_cycle import next_state
+from kubedev.deviceplugin.life_cycle import TRANSITIONS
 from kubedev.deviceplugin.plugin import Plugin, PluginError, obey
 from kubedev.wire.kubelet_watch import Identity, KubeletWatch, identity
 from kubedev.wire.plugin_server import PluginServer, Registration
@@ -86,7 +86,8 @@ class PluginRunner:
         try:
             message = self._inbox.get(timeout=RETRY if self._life == "away" else None)
         except Empty:
-            if identity(self._kubelet_socket):
+            self._look()
+            if self._kubelet:
                 self._advance("retry")
             return
         match message:
@@ -105,14 +106,16 @@ class PluginRunner:
             self._advance("kubelet_appeared" if self._kubelet else "kubelet_gone")
 
     def _advance(self, event: str) -> None:
-        self._life = next_state(self._life, event)
+        if (self._life, event) not in TRANSITIONS:
+            return
+        self._life = TRANSITIONS[self._life, event]
         if self._life == "registering":
             self._register(serve_anew=event == "kubelet_appeared")
 
     def _register(self, serve_anew: bool) -> None:
         """Serve before registering, since the kubelet calls back; streams to the kubelet before are ended."""
         self._end_registration()
-        if serve_anew or self._server is None:
+        if serve_anew or self._server is None or not self._server.owns_path():
             if self._server:
                 self._server.stop()
             self._server = PluginServer(self._path, lambda: self._plugin)

@@ -42,6 +42,10 @@ class PluginServer:
         """The path of the plugin's socket."""
         return self._server.path
 
+    def owns_path(self) -> bool:
+        """Whether the socket is still there: a kubelet removes all sockets when it starts."""
+        return self._server.owns_path()
+
     def start(self) -> None:
         """Serve. Raises SocketDirectoryError."""
         self._server.start()

@@ -1,0 +1,238 @@
+"""`kubedev plugin` as a process: its standard input and output, signals, and the death of its parent."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubedev.deviceplugin.plugin import Plugin, make_devices
+from kubedev.wire.grpc_transport import GrpcTransport
+from kubedev.wire.plugin_process import PluginProcess
+from kubedev.wire.sockets import private_directory
+from kubedev.wire.transport import PluginEvent, endpoint_name
+from tests.contract.harness import PATIENCE, Kubelet, Notes, ids, nothing_left_behind
+
+COMMAND = [sys.executable, "-m", "kubedev.wire.plugin_process"]
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    path = Path(private_directory())
+    yield path
+    shutil.rmtree(path)
+
+
+class Tool:
+    """The command line tool, fed by hand."""
+
+    def __init__(self, directory: Path, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "--kubelet-socket", str(directory / "kubelet.sock"), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def say(self, line: str) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        assert self.process.stdout
+        event: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return event
+
+    def end(self) -> int:
+        try:
+            return self.process.wait(PATIENCE)
+        finally:
+            self.process.kill()
+            for pipe in (self.process.stdin, self.process.stdout):
+                if pipe:
+                    pipe.close()
+
+
+def test_commands_and_events(directory: Path) -> None:
+    kubelet = Kubelet(GrpcTransport(str(directory)))
+    tool = Tool(directory, "--resource", "a.b/nic", "--devices", "3", "--numa", "2")
+    assert tool.hear() == {"event": "serving", "socket": str(directory / "a.b-nic.sock")}
+    assert tool.hear() == {"event": "registered"}
+    tool.say("unhealthy d1")
+    assert tool.hear() == {"event": "changed", "devices": 3, "healthy": 2}
+    tool.say("what")
+    assert "no command; there are: healthy ID" in tool.hear()["error"]
+    tool.say("set 5")
+    assert tool.hear() == {"event": "changed", "devices": 5, "healthy": 4}
+    notes = kubelet.notes.wait(lambda notes: len(notes) == 5)
+    assert [len(note[2]) for note in notes[2:]] == [3, 3, 5]  # type: ignore[index]
+    tool.say("stop")
+    assert tool.hear() == {"event": "stopped"}
+    assert tool.end() == 0
+    kubelet.notes.has(("end", 1, "EOF"))
+    kubelet.stop()
+    assert list(directory.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_sigterm_is_a_clean_exit(directory: Path, number: signal.Signals) -> None:
+    kubelet = Kubelet(GrpcTransport(str(directory)))
+    tool = Tool(directory)
+    kubelet.notes.wait(lambda notes: len(notes) == 3)
+    tool.process.send_signal(number)
+    assert tool.end() == 0
+    kubelet.stop()
+    assert list(directory.iterdir()) == []
+
+
+def test_the_end_of_standard_input_is_not_the_end(directory: Path) -> None:
+    kubelet = Kubelet(GrpcTransport(str(directory)))
+    tool = Tool(directory)
+    assert tool.process.stdin
+    tool.process.stdin.close()
+    kubelet.notes.wait(lambda notes: len(notes) == 3)
+    time.sleep(0.2)
+    assert tool.process.poll() is None
+    tool.process.terminate()
+    assert tool.end() == 0
+    kubelet.stop()
+
+
+def test_a_refusal_is_printed_and_the_exit_code_is_1(directory: Path) -> None:
+    kubelet = Kubelet(GrpcTransport(str(directory)), refusal='the ResourceName "gpu" is invalid')
+    tool = Tool(directory, "--resource", "gpu")
+    assert tool.hear()["event"] == "serving"
+    error = 'rpc error: code = Unknown desc = the ResourceName "gpu" is invalid'
+    assert tool.hear() == {"event": "refused", "error": error}
+    assert tool.hear() == {"event": "stopped"}
+    assert tool.end() == 1
+    kubelet.stop()
+
+
+def test_b67_a_kubelet_that_restarts_or_is_away_is_waited_for(directory: Path) -> None:
+    below = directory / "device-plugins"
+    tool = Tool(below)
+    assert tool.hear() == {"event": "away", "error": f"{below}/kubelet.sock does not exist"}
+    kubelet = Kubelet(GrpcTransport(str(below)))
+    assert [tool.hear()["event"] for _ in range(2)] == ["serving", "registered"]
+    kubelet.stop()
+    assert tool.hear()["event"] == "away"
+    shutil.rmtree(below)
+    kubelet = Kubelet(GrpcTransport(str(below)))
+    assert [tool.hear()["event"] for _ in range(2)] == ["serving", "registered"]
+    kubelet.notes.wait(lambda notes: len(notes) == 3)
+    tool.process.terminate()
+    tool.end()
+    kubelet.stop()
+
+
+def test_a_dead_kubelets_socket_is_no_kubelet(directory: Path) -> None:
+    kubelet = Kubelet(GrpcTransport(str(directory)))
+    os.link(directory / "kubelet.sock", directory / "kept")
+    kubelet.stop()
+    (directory / "kept").rename(directory / "kubelet.sock")
+    tool = Tool(directory)
+    assert tool.hear()["event"] == "serving"
+    assert tool.hear()["event"] == "away"
+    kubelet = Kubelet(GrpcTransport(str(directory)))
+    assert [tool.hear()["event"] for _ in range(2)] == ["serving", "registered"]
+    tool.process.terminate()
+    tool.end()
+    kubelet.stop()
+
+
+def test_a_directory_without_room_for_a_socket_is_an_error(directory: Path) -> None:
+    room = 107 - len(f"{directory}//kubelet.sock")
+    below = directory / ("x" * room)
+    kubelet = Kubelet(GrpcTransport(str(below)))
+    tool = Tool(below)
+    event = tool.hear()
+    assert event["event"] == "error"
+    assert "107 bytes" in event["error"]
+    assert tool.end() == 1
+    kubelet.stop()
+
+
+def test_wrong_numbers_are_refused_before_anything_starts(directory: Path) -> None:
+    done = subprocess.run([*COMMAND, "--devices", "-1"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "0 or more, not -1 and 0" in done.stderr
+
+
+def test_a_child_ends_with_its_parent(directory: Path) -> None:
+    """The parent is killed and cannot clean up: its plugin sees the end of its standard input."""
+    parent = textwrap.dedent(f"""
+        import time
+        from kubedev.deviceplugin.plugin import Plugin, make_devices
+        from kubedev.wire.plugin_process import PluginProcess
+        plugin = PluginProcess(Plugin("a.b/c", make_devices(1)), {str(directory)!r})
+        plugin.start()
+        print(plugin.pid, flush=True)
+        time.sleep(60)
+    """)
+    kubelet = Kubelet(GrpcTransport(str(directory)))
+    process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    pid = int(process.stdout.readline())
+    kubelet.notes.wait(lambda notes: len(notes) == 3)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    kubelet.notes.has(("end", 1, "EOF"))
+    deadline = time.monotonic() + PATIENCE
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{pid}").exists()
+    kubelet.stop()
+    assert list(directory.iterdir()) == []
+
+
+def test_what_python_complains_of_is_an_error_event(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = Notes()
+    with nothing_left_behind():
+        monkeypatch.setattr(sys, "executable", shutil.which("false"))
+        plugin = PluginProcess(
+            Plugin("a.b/c", make_devices(1)), str(directory), lambda e: events.add(e.event)
+        )
+        plugin.start()
+        events.has("stopped")
+        plugin.set_count(2)
+        plugin.stop()
+        plugin.kill()
+    assert events.all == ["stopped"]
+
+
+def test_many_devices_with_long_ids_reach_the_child(directory: Path) -> None:
+    kubelet = Kubelet(GrpcTransport(str(directory)))
+    devices = tuple(make_devices(10_000, 2))
+    plugin = PluginProcess(Plugin("a.b/c", devices), str(directory))
+    plugin.start()
+    notes = kubelet.notes.wait(lambda notes: len(notes) == 3)
+    assert ids(notes[2][2]) == ids(devices)  # type: ignore[index]
+    plugin.stop()
+    kubelet.stop()
+
+
+def test_the_name_of_the_socket_stays_short() -> None:
+    assert endpoint_name("example.com/gpu") == "example.com-gpu.sock"
+    long = "a-very-long-name.example.com/" + "x" * 63
+    assert len(endpoint_name(long)) == 37
+    assert endpoint_name(long) != endpoint_name(long[:-1] + "y")
+
+
+def test_the_fields_of_an_event() -> None:
+    assert PluginEvent("changed", devices=0, healthy=0).fields() == {
+        "event": "changed",
+        "devices": 0,
+        "healthy": 0,
+    }
+    assert PluginEvent("registered").fields() == {"event": "registered"}
