@@ -102,9 +102,11 @@ def _plugin_lines(plugin: PluginView, count: int) -> tuple[str, ...]:
 
 def _plugin_ways(plugin: PluginView, place: tuple[int, int], way: str) -> list[Mark]:
     if not plugin.alive:
+        under_way = way in (call_way(*place).key, stream_way(*place).key)
+        if under_way or place[1] < 3:  # a larger box says it inside
+            return []
         x, y = call_way(*place).end
-        words = say("path.plugin.dead") if place[1] > 2 else ""
-        return [Text(f"stopped/{plugin.resource}", x + 2, y + 12, words, tone="muted")] if words else []
+        return [Text(f"stopped/{plugin.resource}", x + 2, y + 12, say("path.plugin.dead"), tone="muted")]
     marks = call_way(*place).quiet_marks(way)
     if plugin.streaming:
         stream = stream_way(*place)

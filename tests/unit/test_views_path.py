@@ -1,0 +1,178 @@
+"""The picture of the path: everything there, nothing overlapping, whatever the state."""
+
+from dataclasses import replace
+from typing import get_args
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubedev.views.document import document
+from kubedev.views.path import path_picture
+from kubedev.views.path_state import (
+    ContainerView,
+    DeviceView,
+    MessageView,
+    NodeView,
+    PartyName,
+    PathMode,
+    PathState,
+    PluginView,
+    PodView,
+    ResourceView,
+)
+from kubedev.views.picture import Box, Cell, Picture, Pill, Text
+from kubedev.views.samples import sample_path
+from kubedev.views.style import DeviceState
+from tests.unit.picture_checks import problems
+
+LONG = "a-training-job-with-a-name-of-sixty-characters-abcdefghijklm"
+PENDING = (
+    "0/2 nodes are available: 2 Insufficient nvidia.com/gpu. preemption: 0/2 nodes are available: "
+    "2 No preemption victims found for incoming pod."
+)
+
+
+def texts(picture: Picture) -> list[str]:
+    return [mark.text for mark in picture.marks if isinstance(mark, Text)]
+
+
+def cells(picture: Picture) -> list[Cell]:
+    return [mark for mark in picture.marks if isinstance(mark, Cell) and mark.key.startswith("device/")]
+
+
+def test_the_sample_is_in_order() -> None:
+    picture = path_picture(sample_path())
+    assert problems(picture) == []
+    assert picture.sentence == (
+        "Step 15 of 18: the kubelet asks the plugin to prepare device 2 for pod trainer"
+    )
+    assert "gpu-node-1" in picture.alt
+
+
+def test_the_devices_are_drawn_as_they_are() -> None:
+    states = {mark.label: mark.state for mark in cells(path_picture(sample_path()))}
+    assert states["0"] is DeviceState.ALLOCATED
+    assert states["3"] is DeviceState.FREE
+    assert states["4"] is DeviceState.UNHEALTHY
+    assert len(states) == 8
+
+
+def test_the_message_under_way_is_lit() -> None:
+    picture = path_picture(sample_path())
+    pills = [mark for mark in picture.marks if isinstance(mark, Pill)]
+    assert [pill.text for pill in pills] == ["Allocate [2]"]
+    assert pills[0].start is not None
+    lit = {mark.key for mark in picture.marks if isinstance(mark, Box) and mark.look == "lit"}
+    assert lit == {"plugin/example.com/gpu/example-gpu.sock", "box/kubelet", "file/example-gpu.sock"}
+
+
+def test_a_quiet_moment_lights_nothing() -> None:
+    picture = path_picture(replace(sample_path(), quiet=True))
+    assert not [m for m in picture.marks if isinstance(m, Pill) or (isinstance(m, Box) and m.look == "lit")]
+
+
+def test_every_message_between_parties_that_are_drawn_has_a_way() -> None:
+    drawn = [
+        ("you", "store"), ("store", "scheduler"), ("scheduler", "store"), ("store", "kubelet"),
+        ("kubelet", "store"), ("plugin", "kubelet"), ("kubelet", "plugin"), ("kubelet", "container"),
+        ("container", "kubelet"), ("kubelet", "kubelet"), ("scheduler", "scheduler"),
+    ]  # fmt: skip
+    state = sample_path()
+    for source, target in drawn:
+        about = "example.com/gpu" if "plugin" in (source, target) else "web"
+        message = MessageView(16, source, target, "a text", "label", about=about)  # type: ignore[arg-type]
+        picture = path_picture(replace(state, messages=(*state.messages, message)))
+        assert [m.text for m in picture.marks if isinstance(m, Pill)] == ["a text"] or (
+            "container" in (source, target)
+        ), (source, target)
+        assert [m for m in picture.marks if isinstance(m, Pill)], (source, target)
+        assert problems(picture) == []
+
+
+def test_a_pending_pod_says_why_in_full() -> None:
+    pods = (*sample_path().pods, PodView("greedy", "Pending", message=PENDING))
+    picture = path_picture(replace(sample_path(), pods=pods, focus="greedy"))
+    assert problems(picture) == []
+    said = " ".join(m.text for m in picture.marks if isinstance(m, Text) and m.key.startswith("pods/detail"))
+    assert said == PENDING
+
+
+def test_a_fork_says_so() -> None:
+    picture = path_picture(replace(sample_path(), mode="fork", forked_at=6))
+    assert "fork in memory: no real process" in [m.text for m in picture.marks if isinstance(m, Pill)]
+
+
+def test_tables_hold_the_same_facts() -> None:
+    devices, pods, messages = path_picture(sample_path()).tables
+    assert ("gpu-node-1", "example.com/gpu", "4", "1", "Unhealthy", "") in devices.rows
+    assert ("trainer", "Pending", "gpu-node-1", "2", "") in pods.rows
+    assert messages.rows[-1] == ("15", "kubelet", "plugin", "Allocate [2]")
+
+
+def test_the_same_state_gives_the_same_bytes() -> None:
+    assert document(path_picture(sample_path())) == document(path_picture(sample_path()))
+
+
+names = st.sampled_from(["web", "trainer", LONG, "p"])
+resources = st.lists(
+    st.sampled_from(["nvidia.com/gpu", "intel.com/dlb", "example.com/" + LONG]),
+    min_size=1,
+    max_size=3,
+    unique=True,
+)
+
+
+@st.composite
+def path_states(draw: st.DrawFn) -> PathState:
+    chosen = draw(resources)
+    pods = draw(st.lists(names, max_size=10))
+    pods = [f"{name}-{index}"[-63:] for index, name in enumerate(pods)]
+
+    def devices(resource: str) -> tuple[DeviceView, ...]:
+        numa = draw(st.sampled_from([1, 2, 8]))
+        count = draw(st.sampled_from([0, 1, 4, 8, 16, 64]))
+        owner = st.sampled_from([*pods, "", ""])
+        return tuple(
+            DeviceView(f"dev-{i}", (i % numa,), draw(st.booleans()), draw(owner)) for i in range(count)
+        )
+
+    node = NodeView(
+        draw(names),
+        tuple(
+            PluginView(r, f"{i}.sock", draw(st.sampled_from([None, 4121])), draw(st.booleans()), True)
+            for i, r in enumerate(chosen)
+        ),
+        tuple(f"{i}.sock" for i in range(draw(st.integers(0, 6)))),
+        tuple(ResourceView(r, draw(st.sampled_from([None, 0, 64])), 8, devices(r)) for r in chosen),
+        tuple(ContainerView(pod, "main", 4242, draw(st.booleans()), ("X=1", LONG)) for pod in pods),
+        draw(st.sampled_from(["", f"admits {LONG}"])),
+    )
+    phase = st.sampled_from(["Pending", "Running", "Failed"])
+    parties = st.sampled_from(get_args(PartyName))
+    messages = tuple(
+        MessageView(i + 1, draw(parties), draw(parties), draw(st.sampled_from(["Allocate [2]", PENDING])), "bind",
+                    about=draw(st.sampled_from([*chosen, *pods])))
+        for i in range(draw(st.integers(0, 30)))
+    )  # fmt: skip
+    return PathState(
+        title="A title",
+        step=len(messages),
+        total=len(messages) + draw(st.integers(0, 80)),
+        now=1.5,
+        mode=draw(st.sampled_from(get_args(PathMode))),
+        nodes=(node, *(NodeView(f"node-{i}-{draw(names)}") for i in range(draw(st.integers(0, 4))))),
+        pods=tuple(
+            PodView(pod, draw(phase), message=draw(st.sampled_from(["", PENDING])), devices="0, 1")
+            for pod in pods
+        ),
+        messages=messages,
+        quiet=draw(st.booleans()),
+    )  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(path_states())
+def test_nothing_overlaps_or_is_cut_whatever_the_state(state: PathState) -> None:
+    picture = path_picture(state)
+    assert problems(picture) == []
+    document(picture)  # each key once
