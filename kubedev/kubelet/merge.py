@@ -129,9 +129,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """The outcome of a merge. `counts` says for each merged hint how many permutations lead to it.
+    """The outcome of a merge, and how many permutations lead to each merged mask, preferred or not.
 
-    A merged hint without nodes is out of the race. If nothing else is left, the outcome is: all nodes, not
+    A merged mask without nodes is out of the race. If nothing else is left, the outcome is: all nodes, not
     preferred.
     """
 
@@ -139,29 +139,31 @@ class Merge:
     numa: NUMAInfo
     prefer_closest: bool
     best_non_preferred_affinity_count: int
-    counts: Mapping[TopologyHint, int]
+    preferred: Mapping[int, int]
+    not_preferred: Mapping[int, int]
     hint: TopologyHint
 
     @property
     def permutations(self) -> int:
         """How many permutations there are."""
-        return sum(self.counts.values())
+        return sum(self.preferred.values()) + sum(self.not_preferred.values())
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
         """The merged hints that could be chosen, best first."""
-        found = (
-            Candidate(hint, n, self.rank(hint)) for hint, n in self.counts.items() if hint.numa_node_affinity
-        )
+        found = [
+            Candidate(TopologyHint(mask, good), times, self.rank(mask, good))
+            for counts, good in ((self.preferred, True), (self.not_preferred, False))
+            for mask, times in counts.items()
+            if mask
+        ]
         return tuple(sorted(found, key=lambda candidate: candidate.rank))
 
-    def rank(self, hint: TopologyHint) -> Rank:
+    def rank(self, mask: int, preferred: bool) -> Rank:
         """The rank of a merged hint that has nodes. Source: `policy.go: HintMerger.compare`."""
-        mask = hint.numa_node_affinity
-        assert mask, "a hint without nodes has no rank"
         count, aim = mask.bit_count(), self.best_non_preferred_affinity_count
         distance = self.numa.average_distance(mask) if self.prefer_closest else 0.0
-        if hint.preferred:
+        if preferred:
             return Rank(False, False, count, distance, mask)
         return Rank(True, count > aim, abs(count - aim), distance, mask)
 
@@ -200,7 +202,12 @@ def merge_by_permutation(
     filtered: Sequence[FilteredHints], numa: NUMAInfo, prefer_closest: bool = False
 ) -> Merge:
     """The merge as Kubernetes does it: `permutation_count(filtered)` steps."""
-    return _decide(filtered, numa, prefer_closest, Counter(p.merged for p in permutations(filtered, numa)))
+    counts = Counter(p.merged for p in permutations(filtered, numa))
+    preferred, not_preferred = (
+        {hint.numa_node_affinity or 0: times for hint, times in counts.items() if hint.preferred is wanted}
+        for wanted in (True, False)
+    )
+    return _decide(filtered, numa, prefer_closest, preferred, not_preferred)
 
 
 def merge_at_once(filtered: Sequence[FilteredHints], numa: NUMAInfo, prefer_closest: bool = False) -> Merge:
@@ -211,48 +218,54 @@ def merge_at_once(filtered: Sequence[FilteredHints], numa: NUMAInfo, prefer_clos
     the mask.
     """
     masks = numbered_masks(numa.nodes)
-    everywhere = masks[-1]
     place = {mask: i for i, mask in enumerate(masks)}
     at_least = [1] * len(masks)
     for resource in filtered:
         own = [0] * len(masks)
-        for mask, _ in resource.hints:
-            own[place[everywhere if mask is None else mask & everywhere]] += 1
+        for mask in _masks_on(numa.default_affinity_mask, resource):
+            own[place[mask]] += 1
         at_least = list(map(mul, at_least, superset_sums(own)))
-    exactly = superset_differences(at_least)
-    preferred = _preferred_counts(filtered, everywhere)
-    counts = {TopologyHint(mask, True): times for mask, times in preferred.items()}
-    for mask, times in zip(masks, exactly, strict=True):
-        if times > preferred[mask]:
-            counts[TopologyHint(mask, False)] = times - preferred[mask]
-    return _decide(filtered, numa, prefer_closest, counts)
+    exactly = dict(zip(masks, superset_differences(at_least), strict=True))
+    preferred = _preferred_counts(filtered, numa.default_affinity_mask)
+    for mask, times in preferred.items():
+        exactly[mask] -= times
+    not_preferred = {mask: times for mask, times in exactly.items() if times}
+    return _decide(filtered, numa, prefer_closest, preferred, not_preferred)
 
 
-def _preferred_counts(filtered: Sequence[FilteredHints], default_affinity: int) -> Counter[int]:
+def _masks_on(everywhere: int, resource: FilteredHints) -> list[int]:
+    """The resource's masks as far as they are on the machine."""
+    return [everywhere if mask is None else mask & everywhere for mask, _ in resource.hints]
+
+
+def _preferred_counts(filtered: Sequence[FilteredHints], everywhere: int) -> Mapping[int, int]:
     """For each mask, how many preferred permutations merge to it.
 
     In such a permutation every hint is preferred, and is either anywhere or the one mask that all the
     others have.
     """
-    wanted = [Counter(mask for mask, preferred in r.hints if preferred) for r in filtered]
+    wanted = [Counter(mask for mask, preferred in resource.hints if preferred) for resource in filtered]
     all_anywhere = prod(resource[None] for resource in wanted)
-    counts = Counter({default_affinity: all_anywhere})
+    counts = Counter({everywhere: all_anywhere})
     for mask in {mask for resource in wanted for mask in resource if mask is not None}:
         times = prod(resource[mask] + resource[None] for resource in wanted)
-        counts[mask & default_affinity] += times - all_anywhere
-    return +counts
+        counts[mask & everywhere] += times - all_anywhere
+    return {mask: times for mask, times in counts.items() if times}
 
 
 def _decide(
     filtered: Sequence[FilteredHints],
     numa: NUMAInfo,
     prefer_closest: bool,
-    counts: Mapping[TopologyHint, int],
+    preferred: Mapping[int, int],
+    not_preferred: Mapping[int, int],
 ) -> Merge:
     sizes = ([mask.bit_count() for mask, _ in r.hints if mask is not None] for r in filtered)
     aim = max((min(of_resource) for of_resource in sizes if of_resource), default=0)
     nowhere = TopologyHint(numa.default_affinity_mask, False)
-    merge = Merge(tuple(filtered), numa, prefer_closest, aim, counts, nowhere)
-    found = [hint for hint in counts if hint.numa_node_affinity]
-    best = min([h for h in found if h.preferred] or found, key=merge.rank, default=nowhere)
-    return replace(merge, hint=best)
+    merge = Merge(tuple(filtered), numa, prefer_closest, aim, preferred, not_preferred, nowhere)
+    for counts, good in ((preferred, True), (not_preferred, False)):
+        ranks = [merge.rank(mask, good) for mask in counts if mask]
+        if ranks:
+            return replace(merge, hint=TopologyHint(min(ranks).mask, good))
+    return merge

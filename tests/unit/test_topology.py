@@ -262,7 +262,7 @@ def test_permutations_come_in_kubernetes_order_and_number() -> None:
 def test_each_candidate_says_by_what_it_loses() -> None:
     merge = merge_at_once(filter_providers_hints(two_resources()), TWO_NODES)
     winner, *others = merge.candidates
-    assert winner == Candidate(TopologyHint(0b10, True), 1, merge.rank(TopologyHint(0b10, True)))
+    assert winner == Candidate(TopologyHint(0b10, True), 1, merge.rank(0b10, True))
     assert merge.hint == winner.hint
     assert winner.loses_by(winner) is None
     assert [(c.hint.numa_node_affinity, c.permutations, c.loses_by(winner)) for c in others] == [
