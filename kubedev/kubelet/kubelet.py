@@ -16,7 +16,7 @@ from typing import Any
 from kubedev.api.messages import Answer, Call, Conversation
 from kubedev.api.objects import Node, Pod
 from kubedev.kubelet import device_manager, registration
-from kubedev.kubelet.admission import admit
+from kubedev.kubelet.admission import Admission, admit
 from kubedev.kubelet.devices import DeviceManagerState
 from kubedev.kubelet.events import (
     Answered,
@@ -236,8 +236,8 @@ def _sync_loop(state: KubeletState, now: float) -> Stepped:
     return state, effects
 
 
-def _admitted(state: KubeletState, uid: str, admission: Any, now: float) -> Stepped:
-    record = state.pods[uid]
+def _admitted(state: KubeletState, uid: str, admission: Admission, now: float) -> Stepped:
+    record = replace(state.pods[uid], admission=admission)
     if not admission.admit:
         record = moved(record, "refused", admission.reason, f"Pod was rejected: {admission.message}")
         state = _with_pod(state, record)

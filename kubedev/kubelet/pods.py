@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kubedev.api.objects import Container, Pod
+from kubedev.kubelet.admission import Admission
 
 __all__ = ["POD_PHASES", "Phase", "PodRecord", "api_phase", "ended", "moved", "to_start"]
 
@@ -35,6 +36,7 @@ class PodRecord:
 
     `starting` and `running` are names of containers, `exits` the last exit code of those that ended. `waiting_for`
     is the error of a container that could not be started; it is tried again when the node status is written.
+    `admission` is the kubelet's answer to the pod with all that led to it, from the moment of that answer.
     """
 
     pod: Pod
@@ -45,6 +47,7 @@ class PodRecord:
     running: frozenset[str] = frozenset()
     exits: tuple[tuple[str, int], ...] = ()
     waiting_for: str = ""
+    admission: Admission | None = None
 
     @property
     def active(self) -> bool:
