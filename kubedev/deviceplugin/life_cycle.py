@@ -5,7 +5,7 @@ anew is a kubelet that has forgotten all plugins, so the plugin serves afresh an
 is final: a plugin that the kubelet does not want ends, and whoever runs it sees the error.
 """
 
-__all__ = ["EVENTS", "STATES", "TRANSITIONS", "next_state"]
+__all__ = ["EVENTS", "STATES", "TRANSITIONS"]
 
 STATES = ("away", "registering", "registered", "stopped")
 EVENTS = ("kubelet_appeared", "kubelet_gone", "retry", "unreachable", "accepted", "refused", "stop")
@@ -25,8 +25,3 @@ TRANSITIONS = {
     ("registering", "stop"): "stopped",
     ("registered", "stop"): "stopped",
 }
-
-
-def next_state(state: str, event: str) -> str:
-    """The state after an event."""
-    return TRANSITIONS.get((state, event), state)
