@@ -1,0 +1,67 @@
+"""The command line: `kubedev COMMAND ...`. A command's room is imported when it is asked for, not before."""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from kubedev import KUBERNETES_VERSION, __version__
+
+__all__ = ["main"]
+
+# Command -> the module whose main(argv) runs it, and what it does.
+COMMANDS = {
+    "lab": ("kubedev.lab.launch", "open a lab in JupyterLab"),
+    "run": ("kubedev.lab.run", "execute labs without a browser and say which of them work"),
+    "kubelet": (
+        "kubedev.wire.kubelet_tool",
+        "be a kubelet's device manager on a socket directory, for any plugin",
+    ),
+    "plugin": ("kubedev.wire.plugin_process", "be a device plugin, for any kubelet"),
+    "slides": ("kubedev.lab.slides", "make slides from labs"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command named first in `argv` (by default the process's arguments); return the exit code."""
+    options = _parser().parse_args(argv)
+    module, _ = COMMANDS[options.command]
+    try:
+        command = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        print(_missing(options.command, module, error.name), file=sys.stderr)
+        return 2
+    return int(command.main(options.arguments))
+
+
+def _missing(command: str, module: str, name: str | None) -> str:
+    if name == module:
+        return f"kubedev {command} is not part of kubedev {__version__}."
+    if name == "grpc":
+        return (
+            f"kubedev {command} speaks real gRPC, which this Python does not have: `pip install grpcio` brings it, "
+            "but not in a browser. The labs' in-memory transport works without it."
+        )
+    return f"kubedev {command} needs the package {name}, which is not installed: `pip install kubedev-lab` brings it."
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "kubedev",
+        description="How Kubernetes manages devices: labs to step through, and tools for real plugins and kubelets.",
+        epilog="commands:\n" + "\n".join(f"  {name:<9} {what}" for name, (_, what) in COMMANDS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    version = f"kubedev {__version__}, behaves like Kubernetes {KUBERNETES_VERSION}"
+    parser.add_argument("--version", action="version", version=version)
+    parser.add_argument(
+        "command", choices=COMMANDS, metavar="COMMAND", help="`kubedev COMMAND --help` tells more"
+    )
+    parser.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="...", help="the command's own arguments"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
