@@ -59,7 +59,10 @@ def _pod(case: dict[str, Any]) -> Pod:
 
 
 def _state(case: dict[str, Any], pod: Pod) -> DeviceManagerState:
-    devices = {d["id"]: Device(d["id"], HEALTHY, d["numa"] and tuple(d["numa"])) for d in case["devices"]}
+    devices = {
+        d["id"]: Device(d["id"], HEALTHY, None if d["numa"] is None else tuple(d["numa"]))
+        for d in case["devices"]
+    }
     healthy = frozenset(d["id"] for d in case["devices"] if d["healthy"])
     reusable = frozenset(case.get("reusable") or ())
     held = case.get("pod_devices") or {"c": case.get("container_devices") or []}
