@@ -1,12 +1,15 @@
 """What every assignment of CPUs keeps to, on any machine."""
 
+from collections.abc import Iterator
+from itertools import islice
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
 from kubedev.kubelet.cpu_assignment import CPUAssignment, take_by_topology_numa_packed
-from kubedev.kubelet.cpu_distribution import take_by_topology_numa_distributed
+from kubedev.kubelet.cpu_distribution import _combinations, take_by_topology_numa_distributed
 from kubedev.kubelet.cpu_manager import allocate, remove_container, start
 from kubedev.kubelet.cpu_policy import new_static_policy
 from kubedev.kubelet.cpu_topology import CPUTopology
@@ -80,3 +83,39 @@ def test_every_cpu_is_shared_or_of_one_container_and_comes_back(
     for i in range(len(requests)):
         state = remove_container(state, f"p{i}", "c")
     assert (state.default, state.assignments) == (topology.details.cpus, {})
+
+
+class Slice:
+    """A Go slice: some members of an array that other slices may share and write on in."""
+
+    def __init__(self, array: list[int], length: int) -> None:
+        self.array, self.length = array, length
+
+    def append(self, member: int) -> "Slice":
+        array = self.array
+        if self.length == len(array):  # full: Go copies it into one twice as large
+            array = array[: self.length] + [0] * max(1, self.length)
+        array[self.length] = member
+        return Slice(array, self.length + 1)
+
+    @property
+    def members(self) -> list[int]:
+        return self.array[: self.length]
+
+
+def walk(nodes: list[int], size: int, start: int, so_far: Slice) -> Iterator[Slice]:
+    """`cpu_assignment.go: iterateCombinations`, slice by slice."""
+    if size == 0:
+        yield so_far
+        return
+    for i in range(start, len(nodes) - size + 1):
+        yield from walk(nodes, size - 1, i + 1, so_far.append(nodes[i]))
+
+
+@given(st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(1, n))), st.integers(0, 200))
+def test_kept_combinations_change_as_slices_do_in_go(sizes: tuple[int, int], visited: int) -> None:
+    count, size = sizes
+    nodes = list(range(count))
+    kept = list(islice(walk(nodes, size, 0, Slice([], 0)), visited))
+    ours = list(islice(_combinations(nodes, size), visited))
+    assert ours == [each.members for each in kept]
