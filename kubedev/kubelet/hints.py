@@ -17,7 +17,7 @@ Source: `pkg/kubelet/cm/devicemanager/topology_hints.go`, and `cpumanager/policy
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from kubedev.api.messages import Device
 from kubedev.kubelet.bitmask import iterate_bit_masks, mask_of, superset_sums
@@ -41,7 +41,8 @@ T = TypeVar("T", str, int)
 Places = Mapping[T, Sequence[int] | None]
 
 
-class TopologyHint(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TopologyHint:
     """A place where a request can be served: a mask of NUMA nodes (None: anywhere); is it a good one?"""
 
     numa_node_affinity: int | None

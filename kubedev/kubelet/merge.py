@@ -218,13 +218,10 @@ def merge_at_once(filtered: Sequence[FilteredHints], numa: NUMAInfo, prefer_clos
     the mask.
     """
     masks = numbered_masks(numa.nodes)
-    place = {mask: i for i, mask in enumerate(masks)}
     at_least = [1] * len(masks)
     for resource in filtered:
-        own = [0] * len(masks)
-        for mask in _masks_on(numa.default_affinity_mask, resource):
-            own[place[mask]] += 1
-        at_least = list(map(mul, at_least, superset_sums(own)))
+        own = Counter(_masks_on(numa.default_affinity_mask, resource))
+        at_least = list(map(mul, at_least, superset_sums([own.get(mask, 0) for mask in masks])))
     exactly = dict(zip(masks, superset_differences(at_least), strict=True))
     preferred = _preferred_counts(filtered, numa.default_affinity_mask)
     for mask, times in preferred.items():
@@ -235,7 +232,10 @@ def merge_at_once(filtered: Sequence[FilteredHints], numa: NUMAInfo, prefer_clos
 
 def _masks_on(everywhere: int, resource: FilteredHints) -> list[int]:
     """The resource's masks as far as they are on the machine."""
-    return [everywhere if mask is None else mask & everywhere for mask, _ in resource.hints]
+    return [
+        everywhere if (mask := hint.numa_node_affinity) is None else mask & everywhere
+        for hint in resource.hints
+    ]
 
 
 def _preferred_counts(filtered: Sequence[FilteredHints], everywhere: int) -> Mapping[int, int]:
@@ -244,7 +244,7 @@ def _preferred_counts(filtered: Sequence[FilteredHints], everywhere: int) -> Map
     In such a permutation every hint is preferred, and is either anywhere or the one mask that all the
     others have.
     """
-    wanted = [Counter(mask for mask, preferred in resource.hints if preferred) for resource in filtered]
+    wanted = [Counter(h.numa_node_affinity for h in resource.hints if h.preferred) for resource in filtered]
     all_anywhere = prod(resource[None] for resource in wanted)
     counts = Counter({everywhere: all_anywhere})
     for mask in {mask for resource in wanted for mask in resource if mask is not None}:
@@ -260,8 +260,8 @@ def _decide(
     preferred: Mapping[int, int],
     not_preferred: Mapping[int, int],
 ) -> Merge:
-    sizes = ([mask.bit_count() for mask, _ in r.hints if mask is not None] for r in filtered)
-    aim = max((min(of_resource) for of_resource in sizes if of_resource), default=0)
+    masks = ([h.numa_node_affinity for h in r.hints if h.numa_node_affinity is not None] for r in filtered)
+    aim = max((min(map(int.bit_count, of_resource)) for of_resource in masks if of_resource), default=0)
     nowhere = TopologyHint(numa.default_affinity_mask, False)
     merge = Merge(tuple(filtered), numa, prefer_closest, aim, preferred, not_preferred, nowhere)
     for counts, good in ((preferred, True), (not_preferred, False)):

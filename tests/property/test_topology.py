@@ -92,7 +92,8 @@ def test_hints_are_places_that_suffice_and_preferred_ones_are_smallest(
 ) -> None:
     devices, available, reusable, nodes, request = case
     answer = device_hints("r", request, devices, available, nodes, reusable=reusable)
-    for mask, preferred in answer.hints or ():
+    for hint in answer.hints or ():
+        mask, preferred = hint.numa_node_affinity, hint.preferred
         assert mask is not None
         within = {d.id for d in devices.values() if set(nodes_of(mask)) & set(d.numa_nodes or ())}
         assert len(within & (available | reusable)) >= request
@@ -187,10 +188,10 @@ def test_what_every_merge_keeps_to_up_to_sixteen_nodes(
     merge = merge_at_once(filtered, numa, closest)
     everything = numa.default_affinity_mask
     assert merge.permutations == permutation_count(filtered)
-    mask, preferred = merge.hint
+    mask, preferred = merge.hint.numa_node_affinity, merge.hint.preferred
     assert mask is not None
     if not merge.candidates:
-        assert merge.hint == (everything, False)
+        assert merge.hint == TopologyHint(everything, False)
     for candidate in (*merge.candidates[:5], *merge.candidates[-5:]):
         assert is_and_of_one_hint_each(filtered, candidate.hint.numa_node_affinity or 0, everything)
         assert candidate.rank >= merge.rank(mask, preferred)

@@ -23,6 +23,7 @@ from kubedev.kubelet.cpu_policy import new_policy, new_static_policy
 from kubedev.kubelet.cpu_state import CPUManagerError, read_state, write_state
 from kubedev.kubelet.cpu_topology import CPUInfo, CPUTopology
 from kubedev.kubelet.cpuset import CPUSetError, format_cpus, parse_cpus
+from kubedev.kubelet.hints import TopologyHint
 from kubedev.kubelet.topology import Refusal
 
 REAL = os.environ.get("KUBEDEV_REAL_MANIFESTS", "")
@@ -321,7 +322,7 @@ def test_cpus_held_already_lead_to_the_same_hint_again() -> None:
     state, _ = allocate(static(), pod, pod.containers[0], mask=0b10)
     for hints in (get_topology_hints(state, pod, pod.containers[0]), get_pod_topology_hints(state, pod)):
         assert hints["cpu"].reason == "already allocated"
-        assert hints["cpu"].hints == ((0b10, True), (0b11, False))
+        assert hints["cpu"].hints == (TopologyHint(0b10, True), TopologyHint(0b11, False))
     more = pod_of(guaranteed("c", "3"))
     for hints in (get_topology_hints(state, more, more.containers[0]), get_pod_topology_hints(state, more)):
         assert (hints["cpu"].reason, hints["cpu"].hints) == ("allocated in another number", ())

@@ -53,7 +53,9 @@ def on(**nodes: Iterable[str]) -> dict[str, Device]:
 
 
 def shown(hints: ResourceHints) -> list[tuple[str, bool]] | None:
-    return None if hints.hints is None else [(mask_text(m), preferred) for m, preferred in hints.hints]
+    return (
+        None if hints.hints is None else [(mask_text(h.numa_node_affinity), h.preferred) for h in hints.hints]
+    )
 
 
 def decided(

@@ -26,7 +26,9 @@ def hints_as_json(answer: ResourceHints) -> list[dict[str, Any]] | None:
     """Hints as the vectors write them."""
     if answer.hints is None:
         return None
-    return [{"mask": list(nodes_of(mask or 0)), "preferred": preferred} for mask, preferred in answer.hints]
+    return [
+        {"mask": list(nodes_of(h.numa_node_affinity or 0)), "preferred": h.preferred} for h in answer.hints
+    ]
 
 
 def _hints(case: dict[str, Any], count: Counting) -> ResourceHints | None:
