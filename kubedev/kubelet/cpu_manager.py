@@ -267,7 +267,7 @@ def remove_container(state: CPUManagerState, pod_uid: str, container: str) -> CP
     others = {uid: containers for uid, containers in state.assignments.items() if uid != pod_uid}
     return replace(
         state,
-        default=state.default | released - NO_CPUS.union(*siblings.values()),
+        default=state.default | (released - NO_CPUS.union(*siblings.values())),
         assignments={**others, pod_uid: siblings} if siblings else others,
     )
 
