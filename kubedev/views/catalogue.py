@@ -6,6 +6,8 @@ do not stand here.
 
 from collections.abc import Mapping
 
+from kubedev.views.words import PICTURES
+
 __all__ = ["ENGLISH", "register", "say"]
 
 ENGLISH: dict[str, str] = {
@@ -106,6 +108,7 @@ ENGLISH: dict[str, str] = {
     "table.from": "from",
     "table.to": "to",
     "table.text": "message",
+    **PICTURES,
 }
 """Key -> English template, filled in by `say` as `str.format` does."""
 
@@ -122,5 +125,7 @@ def say(key: str, **values: object) -> str:
     """Return the message of `key` with `values` filled in."""
     template = ENGLISH.get(key)
     if template is None:
-        raise KeyError(f"no message {key!r} in the catalogue; add it to kubedev/views/catalogue.py")
+        raise KeyError(
+            f"no message {key!r} in the catalogue; add it to kubedev/views/catalogue.py or words.py"
+        )
     return template.format(**values)

@@ -40,7 +40,7 @@ _LABEL_TONES = {
 }
 _RULES = f"""
 .kd text{{font-family:{FONT};font-size:{SIZE_TEXT}px;fill:$ink}}
-.kd .b{{font-weight:600}}.kd .m{{font-family:{MONO}}}.kd .h{{font-size:{SIZE_HEAD}px}}
+.kd .b{{font-weight:600}}.kd .m{{font-family:{MONO}}}.kd .h{{font-size:{SIZE_HEAD}px}}.kd .x{{font-size:{SIZE_TITLE}px}}
 .kd .panel{{fill:$panel}}
 .kd .box{{fill:$card;stroke:$line;stroke-width:1.2}}
 .kd .lit{{stroke:$accent;stroke-width:2.5}}
@@ -197,7 +197,13 @@ def _text(text: str, x: float, y: float, style: str, anchor: str = "start") -> s
 
 
 def _text_class(mark: Text) -> str:
-    names = [f"t-{mark.tone}"] + ["b"] * mark.bold + ["m"] * mark.mono + ["h"] * (mark.size >= SIZE_HEAD)
+    names = (
+        [f"t-{mark.tone}"]
+        + ["b"] * mark.bold
+        + ["m"] * mark.mono
+        + ["h"] * (mark.size == SIZE_HEAD)
+        + ["x"] * (mark.size == SIZE_TITLE)
+    )
     return " ".join(names)
 
 
@@ -240,7 +246,8 @@ def _cell(mark: Cell) -> str:
         out += f'<path transform="translate({_numbers(size - 2, 2)})" d="{turn}" class="again"/>'
     if mark.starred:
         star = "M0-8 2-2.6 7.7-2.5 3.2 1 4.7 6.5 0 3.3-4.7 6.5-3.2 1-7.7-2.5-2-2.6Z"
-        out += f'<path transform="translate({_numbers(size - 1, 2)})" d="{star}" class="star"/>'
+        scale = f" scale({_number(min(1, size / 36))})"
+        out += f'<path transform="translate({_numbers(size - 1, 1)}){scale}" d="{star}" class="star"/>'
     return out
 
 
