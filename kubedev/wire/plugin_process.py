@@ -16,6 +16,7 @@ from typing import Any
 
 from kubedev.api.messages import VERSION, Device, DevicePluginOptions
 from kubedev.deviceplugin.plugin import Plugin, PluginError, make_devices, obey
+from kubedev.wire.lines import at_end_signals, read_lines
 from kubedev.wire.transport import OnPluginEvent, PluginEvent
 
 __all__ = ["PluginProcess", "main"]
@@ -31,12 +32,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     commands: list[str] = []
     post = commands.append  # until the plugin runs
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: post("stop"))
-    signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background of a shell there are no commands
+    at_end_signals(lambda: post("stop"))
     parser = _parser()
     options = parser.parse_args(argv)
-    lines = _lines(sys.stdin.fileno())
+    lines = read_lines(sys.stdin.fileno())
     try:
         plugin, version = _plugin(options, lines)
     except PluginError as error:
@@ -70,17 +69,6 @@ def _plugin(options: argparse.Namespace, lines: Iterator[str]) -> tuple[Plugin, 
     sent = json.loads(next(lines))
     devices = tuple(Device(i, health, nodes and tuple(nodes)) for i, health, nodes in sent["devices"])
     return Plugin(sent["resource"], devices, DevicePluginOptions(*sent["options"])), sent["version"]
-
-
-def _lines(descriptor: int) -> Iterator[str]:
-    """The lines of a file descriptor. Read without sys.stdin, whose lock would be in the way of an exit."""
-    rest = b""
-    with suppress(OSError):
-        while data := os.read(descriptor, 65536):
-            *lines, rest = (rest + data).split(b"\n")
-            yield from (line.decode(errors="replace") for line in lines)
-    if rest:
-        yield rest.decode(errors="replace")
 
 
 def _read_commands(lines: Iterator[str], runner: Any, stop_at_end: bool) -> None:

@@ -94,7 +94,9 @@ def _refuse_other_files(directory: str) -> None:
     others = sorted(
         entry.name
         for entry in os.scandir(directory)
-        if not entry.is_dir(follow_symlinks=False) and entry.name != CHECKPOINT and not is_socket(entry.path)
+        if not entry.is_dir(follow_symlinks=False)
+        and not is_socket(entry.path)
+        and not _is_checkpoint(entry.name)
     )
     if others:
         shown = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
@@ -102,6 +104,11 @@ def _refuse_other_files(directory: str) -> None:
             f"{directory}: holds files that are neither sockets nor {CHECKPOINT}: {shown}."
             " A kubelet would delete them, kubedev does not: choose an empty directory, or move them away."
         )
+
+
+def _is_checkpoint(name: str) -> bool:
+    """Also one that was being written when its kubelet ended."""
+    return name == CHECKPOINT or name.startswith(f".{CHECKPOINT}")
 
 
 def is_socket(path: str) -> bool:

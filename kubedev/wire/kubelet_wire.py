@@ -1,0 +1,115 @@
+"""Carries out what a kubelet wants of its plugins, over any transport: replies, calls and streams.
+
+What comes of it is told as events. `carry_out`, `restart` and `close` are called from one thread, `tell` is
+called from any.
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from kubedev.api.messages import Answer, RegisterRequest
+from kubedev.kubelet.events import (
+    Answered,
+    Ask,
+    CloseStream,
+    Effect,
+    KubeletEvent,
+    ListReceived,
+    OpenStream,
+    PluginRegistering,
+    StreamEnded,
+)
+from kubedev.kubelet.events import Reply as ReplyEffect
+from kubedev.wire.transport import Client, Listener, Reply, Transport
+
+__all__ = ["KubeletWire"]
+
+Tell = Callable[[KubeletEvent], None]
+
+
+@dataclass(slots=True)
+class _Connection:
+    """A client; `number` is the kubelet's, from the moment that its stream is opened until it has ended."""
+
+    client: Client
+    socket: str
+    number: int | None = None
+
+
+class KubeletWire:
+    """One kubelet's end of the wire. It listens from the beginning."""
+
+    def __init__(self, transport: Transport, tell: Tell) -> None:
+        self._transport = transport
+        self._tell = tell
+        self._ids = itertools.count(1)
+        self._replies: dict[int, Reply] = {}
+        self._connections: list[_Connection] = []
+        self._listener: Listener = transport.listen(self._on_register)
+
+    def carry_out(self, effect: Effect) -> None:
+        """Do what concerns plugins; other effects are not looked at."""
+        match effect:
+            case ReplyEffect(register_id, _, error):
+                if register_id in self._replies:
+                    self._replies.pop(register_id)(error)
+            case Ask(call_id, call):
+                connection = self._dial(call.socket) if call.method == "Dial" else self._newest(call.socket)
+                real = replace(call, socket=connection.socket)
+                connection.client.ask(real, lambda answer: self._answered(call_id, answer))
+            case OpenStream(number, _, socket):
+                self._open_stream(number, self._newest(socket))
+            case CloseStream(number):
+                self.drop_stream(number)
+
+    def drop_stream(self, number: int) -> bool:
+        """Close the connection of a stream as if the kubelet had lost it; False where it is not open."""
+        dropped = [connection for connection in self._connections if connection.number == number]
+        for connection in dropped:
+            self._close(connection)
+        return bool(dropped)
+
+    def restart(self) -> None:
+        """End the kubelet's end of everything, and listen anew: plugins see a new kubelet.sock."""
+        self.close()
+        self._listener = self._transport.listen(self._on_register)
+
+    def close(self) -> None:
+        """Stop listening and close all connections."""
+        self._listener.stop()
+        self._replies.clear()
+        for connection in list(self._connections):
+            self._close(connection)
+
+    def _dial(self, socket: str) -> _Connection:
+        """A new connection; older ones to the same socket stay open only while a stream is on them."""
+        for connection in [c for c in self._connections if c.socket == socket and c.number is None]:
+            self._close(connection)
+        self._connections.append(_Connection(self._transport.connect(socket), socket))
+        return self._connections[-1]
+
+    def _newest(self, socket: str) -> _Connection:
+        found = [connection for connection in self._connections if connection.socket == socket]
+        return found[-1] if found else self._dial(socket)
+
+    def _open_stream(self, number: int, connection: _Connection) -> None:
+        connection.number = number
+
+        def on_end(error: str) -> None:
+            connection.number = None
+            self._tell(StreamEnded(number, error))
+
+        connection.client.list_and_watch(lambda devices: self._tell(ListReceived(number, devices)), on_end)
+
+    def _close(self, connection: _Connection) -> None:
+        self._connections.remove(connection)
+        connection.client.close()
+
+    def _answered(self, call_id: int, answer: Answer) -> None:
+        self._tell(Answered(call_id, answer))
+
+    def _on_register(self, request: RegisterRequest, reply: Reply) -> None:
+        register_id = next(self._ids)
+        self._replies[register_id] = reply
+        self._tell(PluginRegistering(register_id, request))
