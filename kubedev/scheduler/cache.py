@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kubedev.api.objects import Node, Pod
+from kubedev.scheduler.by_uid import PodsByUid
 from kubedev.scheduler.node_info import NO_NODE, NodeInfo
 from kubedev.scheduler.node_tree import NodeTree, zone_key
 from kubedev.scheduler.queued_pod import key_of
@@ -48,7 +49,7 @@ class Cache:
 
     ttl: float = 0
     nodes: Mapping[str, NodeInfo] = field(default_factory=dict)
-    pods: Mapping[str, Pod] = field(default_factory=dict)
+    pods: PodsByUid = field(default_factory=PodsByUid)
     assumed: Mapping[str, AssumedPod] = field(default_factory=dict)
     tree: NodeTree = field(default_factory=NodeTree)
 
@@ -58,11 +59,10 @@ class Cache:
         cache = cls(ttl)
         for node in nodes:
             cache = cache.add_node(node)
-        infos, known = dict(cache.nodes), {}
-        for pod in pods:
+        infos, known = dict(cache.nodes), tuple(pods)
+        for pod in known:
             infos[pod.node_name] = infos.get(pod.node_name, NodeInfo()).add_pod(pod)
-            known[pod.uid] = pod
-        return replace(cache, nodes=infos, pods=known)
+        return replace(cache, nodes=infos, pods=PodsByUid.of(known))
 
     # Pods
 
@@ -168,7 +168,7 @@ class Cache:
 
     def _put(self, pod: Pod) -> "Cache":
         info = self.nodes.get(pod.node_name, NodeInfo()).add_pod(pod)
-        return replace(self, nodes={**self.nodes, pod.node_name: info}, pods={**self.pods, pod.uid: pod})
+        return replace(self, nodes={**self.nodes, pod.node_name: info}, pods=self.pods.with_pod(pod))
 
     def _take(self, pod: Pod) -> "Cache":
         """Without the pod; a ghost goes with its last pod."""
@@ -178,11 +178,10 @@ class Cache:
             nodes[pod.node_name] = info
         else:
             del nodes[pod.node_name]
-        pods, assumed = dict(self.pods), self.assumed
-        del pods[pod.uid]
+        assumed = self.assumed
         if pod.uid in assumed:
             assumed = {uid: one for uid, one in assumed.items() if uid != pod.uid}
-        return replace(self, nodes=nodes, pods=pods, assumed=assumed)
+        return replace(self, nodes=nodes, pods=self.pods.without(pod.uid), assumed=assumed)
 
 
 def described(pod: Pod) -> str:

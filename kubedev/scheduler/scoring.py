@@ -55,12 +55,13 @@ def prioritize_nodes(framework: Framework, pod: Pod, nodes: Sequence[NodeInfo], 
     if not scorers:
         return Scores({info.name: 1 for info in nodes})
     states, skipped = pre_score(framework, pod, nodes, context)
+    named = [(info.name, info) for info in nodes]
     plugins = tuple(
-        score_with(plugin, framework.weights.get(plugin.name, 1), states.get(plugin.name), pod, nodes)
+        score_with(plugin, framework.weights.get(plugin.name, 1), states.get(plugin.name), pod, named)
         for plugin in scorers
         if plugin.name not in skipped
     )
-    totals = {info.name: 0 for info in nodes}
+    totals = {name: 0 for name, _ in named}
     for scores in plugins:
         for name, value in scores.normalized.items():
             totals[name] += value * scores.weight
@@ -82,10 +83,12 @@ def pre_score(
     return states, tuple(skipped)
 
 
-def score_with(plugin: Any, weight: int, state: Any, pod: Pod, nodes: Sequence[NodeInfo]) -> PluginScores:
+def score_with(
+    plugin: Any, weight: int, state: Any, pod: Pod, named: Sequence[tuple[str, NodeInfo]]
+) -> PluginScores:
     """One plugin's scores of all nodes. Go: `RunScorePlugins`."""
     score = plugin.score
-    raw: dict[str, Score] = {info.name: score(state, pod, info) for info in nodes}
+    raw: dict[str, Score] = {name: score(state, pod, info) for name, info in named}
     normalized: Mapping[str, int] = {name: one.value for name, one in raw.items()}
     if hasattr(plugin, "normalize"):
         normalized = plugin.normalize(state, normalized)
