@@ -40,12 +40,13 @@ def preferred_allocation(
     Devices that the plugin does not know or knows to be unhealthy are left out, so that one dead device does
     not spoil the answer; then fewer than asked for may come back, and the kubelet fills up by itself.
     """
-    must_include = request.must_include_device_ids[: request.allocation_size]
+    size = max(request.allocation_size, 0)
+    must_include = request.must_include_device_ids[:size]
     places = {device.id: device.numa_nodes for device in devices}
     free = _free_by_place(devices, set(request.available_device_ids) - set(must_include))
     used = {places[i] for i in must_include if i in places}
     steps = [PreferenceStep(None, must_include, "must be included")] if must_include else []
-    missing = request.allocation_size - len(must_include)
+    missing = size - len(must_include)
     while missing > 0 and free:
         place, why = _best_place(free, used, missing)
         taken = tuple(free.pop(place)[:missing])

@@ -38,7 +38,7 @@ from kubedev.wire.grpc_transport import GrpcTransport
 from kubedev.wire.kubelet_lines import Line, capacity_line, device_lines, effect_line, event_line, why_line
 from kubedev.wire.kubelet_wire import KubeletWire
 from kubedev.wire.lines import at_end_signals, read_lines
-from kubedev.wire.sockets import CHECKPOINT, KUBELET_SOCKET, SocketDirectoryError
+from kubedev.wire.sockets import CHECKPOINT, KUBELET_SOCKET, SocketDirectoryError, require_unix_sockets
 
 __all__ = ["CommandError", "KubeletTool", "main"]
 
@@ -275,6 +275,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not 0 <= options.numa <= 8:
         parser.error(f"--numa: expected 0 to 8 NUMA nodes, got {options.numa}")
     try:
+        require_unix_sockets()
         if sys.stdin.isatty() and sys.stdout.isatty():
             from kubedev.wire.kubelet_view import run_on_terminal
 

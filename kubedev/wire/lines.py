@@ -29,4 +29,5 @@ def at_end_signals(stop: Callable[[], None]) -> None:
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop())
-    signal.signal(signal.SIGTTIN, signal.SIG_IGN)
+    if hasattr(signal, "SIGTTIN"):
+        signal.signal(signal.SIGTTIN, signal.SIG_IGN)

@@ -13,7 +13,7 @@ from kubedev.deviceplugin.life_cycle import TRANSITIONS
 from kubedev.deviceplugin.plugin import Plugin, PluginError, obey
 from kubedev.wire.kubelet_watch import Identity, KubeletWatch, identity
 from kubedev.wire.plugin_server import PluginServer, Registration
-from kubedev.wire.sockets import SocketDirectoryError
+from kubedev.wire.sockets import SocketDirectoryError, check_socket_path, require_unix_sockets
 from kubedev.wire.transport import OnPluginEvent, PluginEvent, endpoint_name
 
 __all__ = ["PluginRunner"]
@@ -67,6 +67,8 @@ class PluginRunner:
     def run(self) -> int:
         """Run to the end; returns the exit code, 1 where the kubelet refused or no socket could be made."""
         try:
+            require_unix_sockets()
+            check_socket_path(self._kubelet_socket)
             self._look()
             while self._life != "stopped":
                 if self._life != "registering":

@@ -23,6 +23,7 @@ __all__ = [
     "prepare",
     "private_directory",
     "remove_sockets",
+    "require_unix_sockets",
 ]
 
 KUBELET_SOCKET = "kubelet.sock"
@@ -37,6 +38,14 @@ class SocketDirectoryError(Exception):
 def have_unix_sockets() -> bool:
     """Whether gRPC can use unix sockets here; where not (Windows, a browser), memory.py steps in."""
     return hasattr(socket, "AF_UNIX") and sys.platform not in ("win32", "emscripten")
+
+
+def require_unix_sockets() -> None:
+    """Raise SocketDirectoryError where there are none."""
+    if not have_unix_sockets():
+        raise SocketDirectoryError(
+            "gRPC has no unix sockets on this platform. The labs' in-memory transport does the same without."
+        )
 
 
 def check_socket_path(path: str) -> None:
@@ -65,10 +74,7 @@ def prepare(directory: str) -> None:
     kubelet serves there, or files lie there that are neither sockets nor the checkpoint.
     (`pkg/kubelet/cm/devicemanager/plugin/v1beta1/server.go: Start`)
     """
-    if not have_unix_sockets():
-        raise SocketDirectoryError(
-            "gRPC has no unix sockets on this platform. The in-memory transport does the same without."
-        )
+    require_unix_sockets()
     kubelet_socket = os.path.join(directory, KUBELET_SOCKET)
     check_socket_path(kubelet_socket)
     try:

@@ -162,6 +162,12 @@ def test_a_directory_without_room_for_a_socket_is_an_error(directory: Path) -> N
     kubelet.stop()
 
 
+def test_a_path_without_room_for_kubelet_sock_is_an_error(directory: Path) -> None:
+    tool = Tool(directory / ("x" * 100))
+    assert "107 bytes" in tool.hear()["error"]
+    assert tool.end() == 1
+
+
 def test_wrong_numbers_are_refused_before_anything_starts(directory: Path) -> None:
     done = subprocess.run([*COMMAND, "--devices", "-1"], capture_output=True, text=True)
     assert done.returncode == 2

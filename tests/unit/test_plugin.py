@@ -111,6 +111,7 @@ def test_b21_a_dead_device_is_left_out_of_the_preference() -> None:
 
 def test_unknown_devices_are_left_out_of_the_preference() -> None:
     assert preferred(2, available=("d9", "d1")) == ("d1",)
+    assert preferred(-1, must=("d0", "d1")) == ()
 
 
 def test_allocate_says_what_the_container_needs() -> None:
