@@ -256,12 +256,16 @@ def _status(record: PodRecord) -> PodStatus:
 
 def _start_next(state: KubeletState, uid: str, now: float) -> Stepped:
     """Begin to start the containers whose turn it is; say Running when all that should run do."""
-    record = state.pods[uid]
     effects: Effects = ()
-    for container in to_start(record):
-        record = replace(state.pods[uid], starting=state.pods[uid].starting | {container.name})
-        state, more = _begin(_with_pod(state, record), (uid, container.name), now)
+    while waiting := to_start(
+        state.pods[uid]
+    ):  # a start that needs no answer is over at once, and may bring the next
+        record, name = state.pods[uid], waiting[0].name
+        record = replace(record, starting=record.starting | {name})
+        state, more = _begin(_with_pod(state, record), (uid, name), now)
         effects += more
+        if state.pods[uid].waiting_for:
+            break
     record = state.pods[uid]
     names = {c.name for c in record.pod.containers}
     if record.phase == "Starting" and names <= record.running:

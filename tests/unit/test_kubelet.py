@@ -177,6 +177,17 @@ def test_init_containers_run_one_after_another_and_their_devices_are_reused() ->
     assert driver.state.devices.allocated_devices[GPU] == {"d0", "d1", "d2"}
 
 
+def test_each_container_of_a_pod_is_started_once() -> None:
+    driver = Driver()
+    driver.register()
+    web = pod("web", 1)
+    effects = driver.feed(
+        k.PodBound(replace(web, containers=tuple(replace(web.containers[0], name=n) for n in "abc")))
+    )
+    assert [e.container for e in effects if isinstance(e, k.StartContainer)] == ["a", "b", "c"]
+    assert phases(effects) == [("Running", "")]
+
+
 def test_a_failed_allocate_refuses_the_pod_and_gives_its_devices_back() -> None:
     driver = Driver()
     driver.register()

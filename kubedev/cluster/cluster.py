@@ -1,0 +1,131 @@
+"""A running cluster: one inbox, one loop that applies what is in it, and the history of all of it.
+
+Threads of gRPC, processes and widgets only post events. The loop runs on a thread of its own, so everything
+here can be called from a script, a test, a notebook cell or a widget's callback alike.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from kubedev.cluster.events import Event
+from kubedev.cluster.history import History
+from kubedev.cluster.state import ClusterState
+
+__all__ = ["Cluster", "ClusterError", "World"]
+
+Predicate = Callable[[ClusterState], bool]
+Listener = Callable[[int], None]
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot do what was asked; the text says why and what to do."""
+
+
+class World(Protocol):
+    """Where the effects happen: real plugins and processes, or their stand-ins in memory."""
+
+    def open(
+        self, post: Callable[[Event], None], state: ClusterState, recorded: Sequence[Event] = ()
+    ) -> None:
+        """Take over from a state: what is under way there is carried on, from `recorded` answers if there are."""
+
+    def carry_out(self, event: Event, state: ClusterState) -> None:
+        """Do what an event asks of the world; `state` is the one after it. Must not block."""
+
+    def close(self) -> None:
+        """End everything that was started, and wait for it."""
+
+
+class Cluster:
+    """Applies events to a history, one at a time, and has the world carry out what they ask for."""
+
+    def __init__(self, world: World, history: History | None = None, recorded: Sequence[Event] = ()) -> None:
+        self.history = history or History()
+        self._world = world
+        self._inbox: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._changed = threading.Condition()
+        self._busy = 0
+        self._error: BaseException | None = None
+        self._listeners: list[Listener] = []
+        self._closed = False
+        world.open(self.post, self.state, recorded)
+        self._thread = threading.Thread(target=self._loop, name="kubedev cluster", daemon=True)
+        self._thread.start()
+
+    @property
+    def state(self) -> ClusterState:
+        """The newest state."""
+        return self.history.state
+
+    def post(self, event: Event) -> None:
+        """Put an event into the inbox. Any thread may."""
+        with self._changed:
+            self._busy += 1
+        self._inbox.put(event)
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener(index)` on the loop's thread after each step; the result stops that again."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    def wait(self, until: Predicate | None = None, timeout: float = 30.0) -> ClusterState:
+        """Wait until the state satisfies `until` (by default: until nothing is under way).
+
+        Raises ClusterError after `timeout` seconds of real time, and whatever made the loop fail.
+        """
+
+        def done() -> bool:
+            return self._error is not None or (until or self._idle)(self.state)
+
+        with self._changed:
+            if not self._changed.wait_for(done, timeout):
+                raise ClusterError(f"waited {timeout:g} s in vain; still under way: {self._under_way()}")
+        if self._error is not None:
+            raise self._error
+        return self.state
+
+    def close(self) -> None:
+        """End the loop and everything in the world that was started. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self._inbox.put(None)
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+        self._world.close()
+
+    def _idle(self, state: ClusterState) -> bool:
+        return self._busy == 0 and state.idle
+
+    def _under_way(self) -> str:
+        return ", ".join(self.state.under_way()) or "events of the inbox"
+
+    def _loop(self) -> None:
+        try:
+            while True:
+                self._drain()
+                event = self._inbox.get()
+                if event is None:
+                    return
+                self._apply(event)
+                with self._changed:
+                    self._busy -= 1
+                    self._changed.notify_all()
+        except BaseException as error:  # told to whoever waits
+            self._error = error
+            with self._changed:
+                self._changed.notify_all()
+
+    def _drain(self) -> None:
+        while self.state.pending:
+            self._apply(self.state.pending[0])
+
+    def _apply(self, event: Event) -> None:
+        state = self.history.append(event)
+        self._world.carry_out(event, state)
+        with self._changed:
+            self._changed.notify_all()
+        for listener in list(self._listeners):
+            listener(len(self.history) - 1)

@@ -1,0 +1,223 @@
+"""Everything that can happen in a cluster. Each event is one step of the history.
+
+Those of the first group come from outside (you, a real plugin, a real process, the clock); those of the second
+follow from others inside the cluster, one message each, so that every message can be seen on its way.
+"""
+
+from dataclasses import dataclass
+
+from kubedev.api.messages import Device, DevicePluginOptions
+from kubedev.api.objects import Node, Pod
+from kubedev.cluster.store import Object, WatchEvent
+from kubedev.kubelet.events import Effect, KubeletEvent
+
+__all__ = [
+    "ClockAdvanced",
+    "ContainerEnded",
+    "ContainerPrinted",
+    "ContainerStarted",
+    "Event",
+    "FromKubelet",
+    "HealthSet",
+    "KubeletStopped",
+    "NodeCreated",
+    "ObjectApplied",
+    "OnKubelet",
+    "PluginExited",
+    "PluginKilled",
+    "PluginLaunched",
+    "PluginServing",
+    "PodCreated",
+    "PodDeletionAsked",
+    "SchedulerTurn",
+    "SchedulerWants",
+    "Watched",
+    "WentLive",
+]
+
+
+# From outside
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCreated:
+    """A machine joins: its node object, and a kubelet with an empty socket directory on it."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectApplied:
+    """You apply an object that is neither a node nor a pod (a PriorityClass, a PodDisruptionBudget, ...)."""
+
+    object: Object
+
+
+@dataclass(frozen=True, slots=True)
+class PodCreated:
+    """You create a pod."""
+
+    pod: Pod
+
+
+@dataclass(frozen=True, slots=True)
+class PodDeletionAsked:
+    """You delete a pod: it goes when its containers have ended."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class PluginLaunched:
+    """You start a device plugin on a node. No kubelet ever does that: a plugin starts by itself."""
+
+    node: str
+    resource: str
+    devices: tuple[Device, ...]
+    options: DevicePluginOptions = DevicePluginOptions(get_preferred_allocation_available=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginServing:
+    """The plugin's gRPC server listens on its socket; `pid` is None where it is no process of its own."""
+
+    node: str
+    resource: str
+    socket: str
+    pid: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PluginKilled:
+    """You kill the plugin (SIGKILL): it cannot clean up, its socket file stays."""
+
+    node: str
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
+class PluginExited:
+    """The plugin is gone: killed by you, or stopped because the kubelet refused it."""
+
+    node: str
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
+class HealthSet:
+    """You make a device healthy or unhealthy; the plugin tells the kubelet with a new list."""
+
+    node: str
+    resource: str
+    device_id: str
+    health: str
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletStopped:
+    """You restart a kubelet, or (`reboot`) the whole machine: the containers are gone then too."""
+
+    node: str
+    reboot: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OnKubelet:
+    """Something happened to the kubelet of a node."""
+
+    node: str
+    event: KubeletEvent
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerStarted:
+    """A container's process runs."""
+
+    pod_uid: str
+    container: str
+    pid: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerPrinted:
+    """A container's process printed a line."""
+
+    pod_uid: str
+    container: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerEnded:
+    """A container's process ended."""
+
+    pod_uid: str
+    container: str
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClockAdvanced:
+    """The simulated clock moves on."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class WentLive:
+    """A fork that was played in memory continues with real plugins and processes."""
+
+
+# From inside
+
+
+@dataclass(frozen=True, slots=True)
+class FromKubelet:
+    """The kubelet of a node wants something done: by a plugin, a container runtime, or the API server."""
+
+    node: str
+    effect: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The store tells a watcher (`scheduler`, or a node's name) of a change."""
+
+    watcher: str
+    event: WatchEvent
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerTurn:
+    """The scheduler takes the next pod from its queue and decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerWants:
+    """The scheduler wants something done by the API server: bind a pod, set a status, delete a victim."""
+
+    effect: object
+
+
+Event = (
+    NodeCreated
+    | ObjectApplied
+    | PodCreated
+    | PodDeletionAsked
+    | PluginLaunched
+    | PluginServing
+    | PluginKilled
+    | PluginExited
+    | HealthSet
+    | KubeletStopped
+    | OnKubelet
+    | ContainerStarted
+    | ContainerPrinted
+    | ContainerEnded
+    | ClockAdvanced
+    | WentLive
+    | FromKubelet
+    | Watched
+    | SchedulerTurn
+    | SchedulerWants
+)

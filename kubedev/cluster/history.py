@@ -1,0 +1,92 @@
+"""The history of a cluster: a list of states that can be sought, forked, exported and imported.
+
+A file holds the events alone, since the states follow from them: importing it steps through them again, so a
+run sent to a colleague is checked as it is read.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Self
+
+from kubedev import KUBERNETES_VERSION
+from kubedev.cluster.events import Event
+from kubedev.cluster.serialise import decode, encode
+from kubedev.cluster.state import ClusterState
+from kubedev.cluster.step import step
+
+__all__ = ["Entry", "History", "HistoryError"]
+
+FORMAT = "kubedev history 1"
+
+
+class HistoryError(ValueError):
+    """A file that is no history, or one that this version cannot step through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One step: what happened, and the state after it. The first entry has no event."""
+
+    event: Event | None
+    state: ClusterState
+
+
+class History:
+    """All steps of one run, oldest first; the first one is an empty cluster."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = [Entry(None, ClusterState())]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, index: int) -> Entry:
+        return self._entries[index]
+
+    @property
+    def state(self) -> ClusterState:
+        """The newest state."""
+        return self._entries[-1].state
+
+    def append(self, event: Event) -> ClusterState:
+        """Apply an event to the newest state, and keep the outcome."""
+        state = step(self.state, event)
+        self._entries.append(Entry(event, state))
+        return state
+
+    def fork(self, index: int) -> Self:
+        """A history of its own that shares the steps up to and including `index`."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"step {index} is not in this history of {len(self)} steps")
+        branch = type(self)()
+        branch._entries = self._entries[: index % len(self) + 1]
+        return branch
+
+    def events_after(self, index: int) -> tuple[Event, ...]:
+        """What happened after a step, here: a fork takes recorded answers from it."""
+        return tuple(e.event for e in self._entries[index + 1 :] if e.event is not None)
+
+    def to_json(self) -> str:
+        """The run as text: send it to a colleague, read it with `from_json`."""
+        events = [encode(entry.event) for entry in self._entries[1:]]
+        start = encode(self._entries[0].state)
+        return json.dumps(
+            {"format": FORMAT, "kubernetes": KUBERNETES_VERSION, "start": start, "events": events}
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Step through the events of a file again. Raises HistoryError where it is none of ours."""
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise HistoryError(f"expected the JSON text of a history, got something else: {error}") from None
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise HistoryError(f"expected a file of the format {FORMAT!r}: export one with History.to_json")
+        try:
+            history = cls()
+            for event in data["events"]:
+                history.append(decode(event))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise HistoryError(f"this history cannot be stepped through: {error!r}") from error
+        return history

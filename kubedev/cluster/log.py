@@ -1,0 +1,240 @@
+"""Which message an event is: from whom, to whom, and what it says. The log and the picture are made of these."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kubedev.api.messages import (
+    AllocateRequest,
+    AllocateResponse,
+    Answer,
+    Call,
+    Device,
+    DevicePluginOptions,
+    PreferredAllocationRequest,
+    PreferredAllocationResponse,
+    PreStartContainerRequest,
+    RpcError,
+)
+from kubedev.api.names import is_extended_resource_name
+from kubedev.api.objects import Pod
+from kubedev.cluster import events as e
+from kubedev.kubelet import events as k
+from kubedev.kubelet.registration import resource_of
+from kubedev.scheduler import events as s
+
+if TYPE_CHECKING:
+    from kubedev.cluster.state import ClusterState, Message
+
+__all__ = ["describe", "plugin_party"]
+
+YOU, STORE, SCHEDULER = "you", "store", "scheduler"
+Line = tuple[str, str, str, str, dict[str, Any]]  # kind, source, target, key of the text, its values
+
+
+def plugin_party(node: str, resource: str) -> str:
+    """A plugin's name as a party of a message."""
+    return f"plugin/{node}/{resource}"
+
+
+def describe(before: "ClusterState", event: e.Event, after: "ClusterState") -> Iterator["Message"]:
+    """The messages of one event: usually one, none for what only keeps the books."""
+    from kubedev.cluster.state import Message
+
+    number = len(before.messages)
+    for kind, source, target, key, values in _lines(before, event, after):
+        number += 1
+        pairs = tuple((name, str(value)) for name, value in values.items())
+        node = getattr(event, "node", "")
+        yield Message(
+            number, after.now, kind, source, target, key, pairs, node if isinstance(node, str) else ""
+        )
+
+
+def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Iterator[Line]:
+    match event:
+        case e.NodeCreated(node):
+            yield "api", YOU, STORE, "node-created", {"node": node.name}
+        case e.ObjectApplied(obj):
+            yield "api", YOU, STORE, "object-applied", {"kind": type(obj).__name__, "name": obj.name}
+        case e.PodCreated(pod):
+            yield "api", YOU, STORE, "pod-created", {"pod": pod.name, "asks": _asks(pod)}
+        case e.PodDeletionAsked(uid):
+            yield "api", YOU, STORE, "pod-deleted", {"pod": before.store.pods[uid].name}
+        case e.PluginLaunched(node, resource, devices):
+            values = {"resource": resource, "count": len(devices)}
+            yield "local", YOU, plugin_party(node, resource), "plugin-launched", values
+        case e.PluginServing(node, resource, socket):
+            party = plugin_party(node, resource)
+            yield "local", party, party, "plugin-serving", {"socket": socket}
+        case e.PluginKilled(node, resource):
+            yield "local", YOU, plugin_party(node, resource), "plugin-killed", {"resource": resource}
+        case e.HealthSet(node, resource, device, health):
+            values = {"device": device, "health": health}
+            yield "local", YOU, plugin_party(node, resource), "health-set", values
+        case e.KubeletStopped(node, reboot):
+            key = "node-rebooted" if reboot else "kubelet-restarted"
+            yield "local", YOU, f"kubelet/{node}", key, {"node": node}
+        case e.ContainerStarted(uid, name, pid):
+            yield from _of_container(uid, name, "container-started", {"pid": pid or "-"})
+        case e.ContainerEnded(uid, name, code):
+            yield from _of_container(uid, name, "container-ended", {"code": code})
+        case e.ClockAdvanced(seconds):
+            yield "local", YOU, YOU, "clock-advanced", {"seconds": f"{seconds:g}"}
+        case e.WentLive():
+            yield "local", YOU, YOU, "went-live", {}
+        case e.OnKubelet(node, what):
+            yield from _on_kubelet(before, node, what)
+        case e.FromKubelet(node, effect):
+            yield from _from_kubelet(before, node, effect)
+        case e.Watched("scheduler", change):
+            pod = change.object
+            if isinstance(pod, Pod) and change.type == "ADDED" and not pod.node_name:
+                yield "api", STORE, SCHEDULER, "pod-pending", {"pod": pod.name}
+        case e.Watched(node, change):
+            pod = change.object
+            if isinstance(pod, Pod):
+                key = "pod-bound-here" if pod.deletion_timestamp is None else "pod-to-go"
+                yield "api", STORE, f"kubelet/{node}", key, {"pod": pod.name}
+        case e.SchedulerTurn():
+            yield from _decided(after)
+        case e.SchedulerWants(effect):
+            yield from _from_scheduler(before, effect)
+
+
+def _of_container(uid: str, name: str, key: str, values: dict[str, Any]) -> Iterator[Line]:
+    party = f"container/{uid}/{name}"
+    yield "local", party, party, key, {"container": name, **values}
+
+
+def _asks(pod: Pod) -> str:
+    """The extended resources of a pod in short: `nvidia.com/gpu: 2`."""
+    total: dict[str, int] = {}
+    for container in (*pod.init_containers, *pod.containers):
+        for name, quantity in container.limits.items():
+            if is_extended_resource_name(name):
+                total[name] = total.get(name, 0) + quantity.value()
+    return ", ".join(f"{name}: {count}" for name, count in sorted(total.items()))
+
+
+def _on_kubelet(before: "ClusterState", node: str, event: k.KubeletEvent) -> Iterator[Line]:
+    agent, kubelet = before.kubelets[node], f"kubelet/{node}"
+    match event:
+        case k.PluginRegistering(_, request):
+            party = plugin_party(node, request.resource_name)
+            values = {"resource": request.resource_name, "version": request.version}
+            yield "rpc", party, kubelet, "register", values
+        case k.Answered(call_id, answer) if call_id in agent.talks:
+            call = agent.talks[call_id].call
+            key, values = _answer(call, answer)
+            yield "rpc", plugin_party(node, call.resource), kubelet, key, values
+        case k.ListReceived(client, devices):
+            resource = resource_of(agent.devices, client)
+            if resource:
+                key, values = _list(agent.devices.all_devices.get(resource, {}), devices)
+                yield "stream", plugin_party(node, resource), kubelet, key, values
+        case k.StreamEnded(client, error):
+            resource = resource_of(agent.devices, client)
+            if resource:
+                yield "stream", plugin_party(node, resource), kubelet, "stream-ended", {"error": error}
+
+
+def _answer(call: Call, answer: Answer) -> tuple[str, dict[str, Any]]:
+    match answer:
+        case RpcError():
+            return "answer-error", {"method": call.method, "error": str(answer)}
+        case DevicePluginOptions(pre_start, preferred):
+            wishes = [w for w, on in (("preferred allocation", preferred), ("pre-start", pre_start)) if on]
+            return "answer-options", {"options": ", ".join(wishes) or "none"}
+        case PreferredAllocationResponse(containers):
+            return "answer-preferred", {"devices": ", ".join(",".join(ids) for ids in containers)}
+        case AllocateResponse(containers):
+            envs = [name for c in containers for name, _ in c.envs]
+            counts = [sum(len(c.mounts) for c in containers), sum(len(c.devices) for c in containers)]
+            return "answer-allocate", {"envs": ", ".join(envs), "mounts": counts[0], "nodes": counts[1]}
+    return "answer-ok", {"method": call.method}
+
+
+def _list(known: Mapping[str, Device], devices: tuple[Device, ...]) -> tuple[str, dict[str, Any]]:
+    changed = [d for d in devices if d.id in known and known[d.id].health != d.health]
+    if changed and len(known) == len(devices) and len(changed) <= 3:
+        return "list-changed", {"devices": ", ".join(f"{d.id} {d.health}" for d in changed)}
+    return "list", {"count": len(devices)}
+
+
+def _from_kubelet(before: "ClusterState", node: str, effect: k.Effect) -> Iterator[Line]:
+    kubelet = f"kubelet/{node}"
+    match effect:
+        case k.Ask(_, call):
+            key, values = _request(call)
+            yield "rpc", kubelet, plugin_party(node, call.resource), key, values
+        case k.Reply(_, resource, error):
+            key = "registered" if error is None else "refused"
+            yield (
+                "rpc",
+                kubelet,
+                plugin_party(node, resource),
+                key,
+                {"resource": resource, "error": error or ""},
+            )
+        case k.OpenStream(_, resource):
+            yield "stream", kubelet, plugin_party(node, resource), "list-and-watch", {}
+        case k.NodeStatus():
+            old = before.store.nodes[node]
+            for name in sorted({*effect.capacity, *effect.allocatable}):
+                counts = effect.capacity.get(name), effect.allocatable.get(name)
+                if counts != (old.capacity.get(name), old.allocatable.get(name)):
+                    values = {"resource": name, "capacity": counts[0], "allocatable": counts[1]}
+                    yield "api", kubelet, STORE, "node-status", values
+        case k.PodStatus(uid, phase, reason, message):
+            pod = before.store.pods.get(uid)
+            values = {"pod": pod.name if pod else uid, "phase": phase, "reason": reason, "message": message}
+            yield "api", kubelet, STORE, "pod-status-why" if reason else "pod-status", values
+        case k.PodTerminated(uid):
+            pod = before.store.pods.get(uid)
+            yield "api", kubelet, STORE, "pod-gone", {"pod": pod.name if pod else uid}
+        case k.StartContainer(uid, name):
+            envs = ", ".join(f"{n}={v}" for n, v in effect.envs)
+            yield (
+                "local",
+                kubelet,
+                f"container/{uid}/{name}",
+                "container-start",
+                {"container": name, "envs": envs},
+            )
+        case k.StopContainer(uid, name):
+            yield "local", kubelet, f"container/{uid}/{name}", "container-stop", {"container": name}
+
+
+def _request(call: Call) -> tuple[str, dict[str, Any]]:
+    match call.request:
+        case AllocateRequest(containers):
+            return "ask-allocate", {"devices": ", ".join(",".join(ids) for ids in containers)}
+        case PreferredAllocationRequest(containers):
+            first = containers[0]
+            return "ask-preferred", {"size": first.allocation_size, "of": len(first.available_device_ids)}
+        case PreStartContainerRequest(ids):
+            return "ask-pre-start", {"devices": ",".join(ids)}
+    return ("dial", {}) if call.method == "Dial" else ("ask", {"method": call.method})
+
+
+def _decided(after: "ClusterState") -> Iterator[Line]:
+    decision = after.decision
+    if decision is None:
+        return
+    pod = decision.pod.name
+    if decision.node_name:
+        fits = len(decision.found.feasible) if decision.found else 0
+        values = {"pod": pod, "fits": fits, "nodes": decision.num_all_nodes, "node": decision.node_name}
+        yield "local", SCHEDULER, SCHEDULER, "scheduled", values
+    else:
+        yield "local", SCHEDULER, SCHEDULER, "unschedulable", {"pod": pod, "message": decision.message}
+
+
+def _from_scheduler(before: "ClusterState", effect: Any) -> Iterator[Line]:
+    match effect:
+        case s.Bind(pod, node):
+            yield "api", SCHEDULER, STORE, "bind", {"pod": pod.name, "node": node}
+        case s.PatchPodStatus(pod, reason):
+            yield "api", SCHEDULER, STORE, "pod-condition", {"pod": pod.name, "reason": reason}
+        case s.DeleteVictim(pod):
+            yield "api", SCHEDULER, STORE, "victim", {"pod": pod.name}

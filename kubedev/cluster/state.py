@@ -1,0 +1,130 @@
+"""A whole cluster as one value: what is drawn, stepped, forked and exported."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubedev.api.messages import Device, DevicePluginOptions
+from kubedev.cluster.events import Event
+from kubedev.cluster.store import Store
+from kubedev.kubelet.kubelet import KubeletState
+from kubedev.scheduler.cycle import Decision
+from kubedev.scheduler.scheduler import SchedulerState
+
+__all__ = ["ClusterState", "ContainerState", "Message", "PluginState"]
+
+KUBELET_SOCKET = "kubelet.sock"
+
+
+@dataclass(frozen=True, slots=True)
+class PluginState:
+    """A device plugin as seen from outside: is it there, what does it serve, what would it list.
+
+    `phase` is launched, serving, registered, refused or dead; `error` is the text that refused it.
+    """
+
+    node: str
+    resource: str
+    devices: tuple[Device, ...]
+    options: DevicePluginOptions
+    phase: str = "launched"
+    socket: str = ""
+    pid: int | None = None
+    error: str = ""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.phase in ("launched", "serving", "registered")
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerState:
+    """A container: `phase` is created, running or ended; `output` is what its process has printed.
+
+    It prints who it is, a line for each variable, and what it does next.
+    """
+
+    pod_uid: str
+    name: str
+    node: str
+    envs: tuple[tuple[str, str], ...] = ()
+    devices: tuple[tuple[str, str, str], ...] = ()
+    phase: str = "created"
+    pid: int | None = None
+    exit_code: int | None = None
+    output: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message on its way, for the log and the picture.
+
+    Parties are `you`, `store`, `scheduler`, `kubelet/NODE`, `plugin/NODE/RESOURCE`, `container/UID/NAME`. `kind` is
+    rpc (one request, one answer), stream (ListAndWatch), api (to and from the store) or local (a party does
+    something by itself, or you do it to a party). What it says is a key of the catalogue with its values, so
+    that it can be said in any language.
+    """
+
+    number: int
+    at: float
+    kind: str
+    source: str
+    target: str
+    key: str
+    values: tuple[tuple[str, str], ...] = ()
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """Everything at one moment.
+
+    `pending` are the events that follow from those already applied, in order. `sockets` are the files in each
+    node's socket directory. `decision` is the scheduler's latest. `now` is in simulated seconds since the start.
+    """
+
+    now: float = 0.0
+    store: Store = field(default_factory=Store)
+    scheduler: SchedulerState = field(default_factory=SchedulerState)
+    decision: Decision | None = None
+    kubelets: Mapping[str, KubeletState] = field(default_factory=dict)
+    plugins: Mapping[tuple[str, str], PluginState] = field(default_factory=dict)
+    containers: Mapping[tuple[str, str], ContainerState] = field(default_factory=dict)
+    sockets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    messages: tuple[Message, ...] = ()
+    pending: tuple[Event, ...] = ()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way: no message, no answer of a plugin, no start or stop of a process."""
+        return not self.pending and not self.under_way()
+
+    def under_way(self) -> tuple[str, ...]:
+        """What is being waited for, in words."""
+        names = {uid: pod.name for uid, pod in self.store.pods.items()}
+        waits = [
+            f"{talk.call.method} of {talk.call.resource} on {node}"
+            for node, agent in self.kubelets.items()
+            for talk in agent.talks.values()
+        ]
+        waits += [
+            f"plugin {p.resource} on {p.node} ({p.phase})"
+            for p in self.plugins.values()
+            if p.phase in ("launched", "serving") or (p.phase == "registered" and not self._listed(p))
+        ]
+        waits += [
+            f"container {c.name} of pod {names.get(c.pod_uid, c.pod_uid)} ({c.phase})"
+            for c in self.containers.values()
+            if c.phase == "created" or (c.phase == "running" and len(c.output) < len(dict(c.envs)) + 2)
+        ]
+        waits += [
+            f"the end of pod {pod.name}"
+            for pod in self.store.pods.values()
+            if pod.deletion_timestamp is not None
+        ]
+        return tuple(waits)
+
+    def _listed(self, plugin: PluginState) -> bool:
+        """Whether the kubelet has the list that the plugin would send now."""
+        known = self.kubelets[plugin.node].devices.all_devices.get(plugin.resource)
+        return known is not None and tuple(known.values()) == plugin.devices

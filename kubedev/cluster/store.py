@@ -1,0 +1,73 @@
+"""The API server's store as a value, and the watch events that its changes give.
+
+Only what devices and scheduling need: nodes, pods, and the few kinds that scheduling reads. Every change
+has a resource version, as in etcd.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass, Service
+
+__all__ = ["Object", "Store", "WatchEvent", "deleted", "put"]
+
+Object = Node | Pod | PodDisruptionBudget | PriorityClass | Service | Namespace
+
+KINDS: Mapping[type, str] = {
+    Node: "nodes",
+    Pod: "pods",
+    PodDisruptionBudget: "pod_disruption_budgets",
+    PriorityClass: "priority_classes",
+    Service: "services",
+    Namespace: "namespaces",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """What a watcher is told: ADDED, MODIFIED or DELETED, the object, and what it was before."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED"]
+    object: Object
+    old: Object | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """All objects, by name (pods by uid), and the version of the last change."""
+
+    version: int = 0
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    pods: Mapping[str, Pod] = field(default_factory=dict)
+    pod_disruption_budgets: Mapping[str, PodDisruptionBudget] = field(default_factory=dict)
+    priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
+    services: Mapping[str, Service] = field(default_factory=dict)
+    namespaces: Mapping[str, Namespace] = field(default_factory=dict)
+
+    def pods_on(self, node: str) -> tuple[Pod, ...]:
+        """The pods bound to a node, in the order in which they were created."""
+        return tuple(pod for pod in self.pods.values() if pod.node_name == node)
+
+
+def _key(obj: Object) -> str:
+    return obj.uid if isinstance(obj, Pod) else obj.name
+
+
+def put(store: Store, obj: Object) -> tuple[Store, WatchEvent]:
+    """Create or replace an object."""
+    kind = KINDS[type(obj)]
+    known: Mapping[str, Object] = getattr(store, kind)
+    old = known.get(_key(obj))
+    changed = {**known, _key(obj): obj}
+    store = replace(store, version=store.version + 1, **{kind: changed})
+    return store, WatchEvent("MODIFIED" if old else "ADDED", obj, old)
+
+
+def deleted(store: Store, obj: Object) -> tuple[Store, WatchEvent]:
+    """Remove an object; KeyError where it is not there."""
+    kind = KINDS[type(obj)]
+    known: Mapping[str, Object] = getattr(store, kind)
+    old = known[_key(obj)]
+    changed = {key: value for key, value in known.items() if key != _key(obj)}
+    return replace(store, version=store.version + 1, **{kind: changed}), WatchEvent("DELETED", old, old)

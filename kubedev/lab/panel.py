@@ -1,0 +1,342 @@
+"""The live picture of a lab with its buttons: everything they do can be done in code as well."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as widgets
+
+from kubedev.lab.scene import path_state
+from kubedev.lab.session import Lab
+from kubedev.views.catalogue import say
+from kubedev.views.live import LivePicture
+from kubedev.views.path import path_picture
+from kubedev.views.picture import Picture
+
+__all__ = ["Panel"]
+
+PACE = 0.45
+"""How long each message is shown when the picture follows what happens, in seconds."""
+
+
+class Panel(widgets.VBox):
+    """Picture, history and buttons. It follows the lab message by message until it has caught up."""
+
+    def __init__(self, lab: Lab, samples: dict[str, Path], title: str = "", paced: bool = True) -> None:
+        self.lab = lab
+        self._title = title or say("path.title")
+        self._samples = samples
+        self._paced = paced
+        self._shown = lab.position
+        self._setting = False
+        self._closed = threading.Event()
+        self._news = threading.Event()
+        self._work = ThreadPoolExecutor(1, thread_name_prefix="kubedev panel")
+        self.picture = LivePicture(self._draw(), frames=self._frames)
+        self._make_controls()
+        super().__init__([self.picture, *self._rows()])
+        self.add_class("kubedev-panel")
+        self._unlisten = lab.listen(self._news.set)
+        self._thread = threading.Thread(target=self._follow, name="kubedev player", daemon=True)
+        self._thread.start()
+        self._refresh()
+
+    def close(self) -> None:
+        """End the player's thread and the widgets."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        self._news.set()
+        self._unlisten()
+        self._work.shutdown(wait=False, cancel_futures=True)
+        if threading.current_thread() is not self._thread:
+            self._thread.join(2)
+        super().close()
+
+    # Drawing
+
+    def _draw(self) -> Picture:
+        lab, step = self.lab, self._shown
+        history = lab.history
+        step = min(step, len(history) - 1)
+        return path_picture(
+            path_state(
+                history[step].state,
+                title=self._title,
+                step=step,
+                total=len(history) - 1,
+                mode=lab.mode,
+                forked_at=lab.forked_at,
+            )
+        )
+
+    def _frames(self) -> list[Picture]:
+        """A picture for every message of the history, for pages without a kernel."""
+        history, lab = self.lab.history, self.lab
+        steps = [0] + [
+            i
+            for i in range(1, len(history))
+            if len(history[i].state.messages) > len(history[i - 1].state.messages)
+        ]
+        total = len(history) - 1
+        return [
+            path_picture(
+                path_state(
+                    history[i].state,
+                    title=self._title,
+                    step=i,
+                    total=total,
+                    mode="replay",
+                    forked_at=lab.forked_at,
+                )
+            )
+            for i in steps
+        ]
+
+    def _follow(self) -> None:
+        """Show one message after another; what nobody asked to see slowly is shown at once."""
+        while not self._closed.is_set():
+            self._news.wait()
+            self._news.clear()
+            while not self._closed.is_set():
+                target = self.lab.position
+                if self._shown == target:
+                    self._refresh()
+                    break
+                self._shown = self._next(target)
+                self._refresh()
+                if self._paced and self._shown != target:
+                    self._closed.wait(PACE)
+
+    def _next(self, target: int) -> int:
+        """The step to show next on the way to `target`: the next message forwards, at once anywhere else."""
+        history = self.lab.history
+        if not self._paced or target < self._shown or self.lab.mode == "replay":
+            return target
+        count = len(history[min(self._shown, target)].state.messages)
+        for step in range(self._shown + 1, target):
+            if len(history[step].state.messages) > count:
+                return step
+        return target
+
+    def _refresh(self) -> None:
+        self.picture.show(self._draw())
+        self._update_controls()
+
+    # Controls
+
+    def _make_controls(self) -> None:
+        self.notice = widgets.HTML()
+        self.notice.add_class("kubedev-notice")
+        self.back = self._button("panel.back", self.lab.back)
+        self.forward = self._button("panel.forward", self.lab.forward)
+        self.slider = widgets.IntSlider(
+            0,
+            0,
+            1,
+            readout=False,
+            continuous_update=True,
+            layout=widgets.Layout(flex="1 1 auto", min_width="160px"),
+        )
+        self.slider.description_allow_html = False
+        self.slider.tooltip = say("frame.history")
+        self.slider.observe(self._slid, "value")
+        self.live = self._button("panel.live", self._to_live)
+        self.go_live = self._button("panel.go-live", self.lab.go_live)
+        self.pace = widgets.ToggleButton(
+            self._paced, description=say("panel.pace"), tooltip=say("panel.pace.tip"), layout=_fit()
+        )
+        self.pace.observe(lambda change: setattr(self, "_paced", change["new"]), "value")
+
+        self.sample = widgets.Dropdown(
+            options=list(self._samples), layout=widgets.Layout(width="250px"), tooltip=say("panel.sample")
+        )
+        self.add = self._button("panel.add", self._add, primary=True)
+        self.pod = widgets.Dropdown(
+            options=[], layout=widgets.Layout(width="190px"), tooltip=say("panel.pod")
+        )
+        self.delete = self._button("panel.delete", lambda: self.lab.delete(self.pod.value))
+        self.yaml = widgets.Textarea(
+            placeholder=say("panel.yaml.hint"), layout=widgets.Layout(width="100%", height="150px")
+        )
+        self.apply = self._button("panel.apply", self._apply_text)
+
+        self.resource = widgets.Combobox(
+            value="nvidia.com/gpu",
+            options=["nvidia.com/gpu", "example.com/dongle"],
+            ensure_option=False,
+            layout=widgets.Layout(width="190px"),
+            tooltip=say("panel.resource"),
+        )
+        self.count = widgets.BoundedIntText(
+            8, 0, 512, layout=widgets.Layout(width="64px"), tooltip=say("panel.count")
+        )
+        self.numa = widgets.BoundedIntText(
+            2, 0, 8, layout=widgets.Layout(width="56px"), tooltip=say("panel.numa")
+        )
+        self.node = widgets.Dropdown(
+            options=[], layout=widgets.Layout(width="130px"), tooltip=say("panel.node")
+        )
+        self.start = self._button("panel.start", self._start_plugin)
+        self.kill = self._button("panel.kill", self._kill_plugin)
+        self.device = widgets.Dropdown(
+            options=[], layout=widgets.Layout(width="190px"), tooltip=say("panel.device")
+        )
+        self.unhealthy = self._button("panel.unhealthy", lambda: self._health(False))
+        self.healthy = self._button("panel.healthy", lambda: self._health(True))
+        self.seconds = widgets.Dropdown(
+            options=[("10 s", 10), ("60 s", 60), ("301 s", 301)], layout=widgets.Layout(width="84px")
+        )
+        self.seconds.tooltip = say("panel.seconds")
+        self.clock = self._button("panel.clock", lambda: self.lab.advance(self.seconds.value))
+        self.reset = self._button("panel.reset", self._reset)
+
+    def _rows(self) -> list[widgets.Widget]:
+        def row(label: str, *parts: widgets.Widget) -> widgets.Widget:
+            name = widgets.Label(say(label), layout=widgets.Layout(width="74px"))
+            return widgets.HBox(
+                [name, *parts], layout=widgets.Layout(flex_flow="row wrap", align_items="center")
+            )
+
+        def word(key: str) -> widgets.Widget:
+            return widgets.Label(say(key), layout=_fit())
+
+        pasted = widgets.Accordion([widgets.VBox([self.yaml, self.apply])], selected_index=None)
+        pasted.set_title(0, say("panel.yaml"))
+        return [
+            row("panel.history", self.back, self.slider, self.forward, self.live, self.go_live, self.pace),
+            row("panel.pods", self.sample, self.add, self.pod, self.delete),
+            row(
+                "panel.plugin",
+                self.resource,
+                word("panel.with"),
+                self.count,
+                word("panel.devices"),
+                self.numa,
+                word("panel.on"),
+                self.node,
+                self.start,
+                self.kill,
+            ),
+            row("panel.device-row", self.device, self.unhealthy, self.healthy),
+            row("panel.clock-row", self.seconds, self.clock, self.reset),
+            pasted,
+            self.notice,
+        ]
+
+    def _button(self, key: str, action: Callable[[], Any], primary: bool = False) -> widgets.Button:
+        button = widgets.Button(
+            description=say(key),
+            tooltip=say(f"{key}.tip"),
+            button_style="primary" if primary else "",
+            layout=_fit(),
+        )
+        button.on_click(lambda _: self._do(action))
+        return button
+
+    def _do(self, action: Callable[[], Any]) -> None:
+        """Run an action off the kernel's thread, and show what goes wrong instead of losing it."""
+
+        def run() -> None:
+            try:
+                self._say("")
+                action()
+            except Exception as error:
+                self._say(str(error) or repr(error))
+
+        if not self._closed.is_set():
+            self._work.submit(run)
+
+    def _say(self, text: str) -> None:
+        self.notice.value = f'<div role="alert">{escape(text)}</div>' if text else ""
+
+    def _slid(self, change: dict[str, Any]) -> None:
+        if not self._setting:
+            self._do(lambda: self.lab.seek(min(change["new"], len(self.lab.history) - 1)))
+
+    def _to_live(self) -> None:
+        if self.lab.mode == "replay":
+            self.lab.seek(len(self.lab.history) - 1)
+        else:
+            self.lab.back_to_live()
+
+    def _add(self) -> None:
+        self._created(self.lab.apply(self._samples[self.sample.value], rename=True))
+
+    def _apply_text(self) -> None:
+        self._created(self.lab.apply(self.yaml.value, say("panel.yaml.source")))
+
+    def _created(self, loaded: Any) -> None:
+        """Name what was skipped; put what a pod lacks into the plugin's fields."""
+        skipped = [say("panel.skipped", kind=s.kind, name=s.name) for s in loaded.skipped]
+        missing = self.lab.missing_resources(loaded.pods)
+        if missing:
+            self.resource.value = missing[0]
+            skipped.append(say("panel.offer", resources=", ".join(missing)))
+        self._say(" ".join([*skipped, *loaded.notes]))
+
+    def _start_plugin(self) -> None:
+        self.lab.plugin(self.resource.value, self.count.value, self.numa.value, self.node.value or "")
+        self._warn_refused()
+
+    def _warn_refused(self) -> None:
+        for plugin in self.lab.state.plugins.values():
+            if plugin.phase == "refused" and plugin.resource == self.resource.value:
+                self._say(say("panel.refused", error=plugin.error))
+
+    def _kill_plugin(self) -> None:
+        self.lab.kill_plugin(self.resource.value, self.node.value or "")
+
+    def _health(self, healthy: bool) -> None:
+        if self.device.value is None:
+            raise ValueError(say("panel.no-device"))
+        node, resource, device = self.device.value
+        self.lab.set_health(device, healthy, resource, node)
+
+    def _reset(self) -> None:
+        self.lab.reset()
+        self._shown = self.lab.position
+        self._news.set()
+
+    def _update_controls(self) -> None:
+        lab, last = self.lab, len(self.lab.history) - 1
+        self._setting = True
+        try:
+            self.slider.max = max(last, 1)
+            self.slider.value = min(self._shown, last)
+        finally:
+            self._setting = False
+        state = lab.state
+        _offer(self.pod, [pod.name for pod in state.store.pods.values()])
+        _offer(self.node, list(state.kubelets))
+        _offer(
+            self.device,
+            [
+                (say("panel.device-option", device=d.id, resource=r, health=d.health), (n, r, d.id))
+                for (n, r), plugin in state.plugins.items()
+                if plugin.alive
+                for d in plugin.devices
+            ],
+        )
+        self.back.disabled = lab.position == 0
+        self.forward.disabled = lab.mode != "replay"
+        self.live.disabled = lab.mode == "live"
+        self.go_live.disabled = lab.mode != "fork" and lab.mode != "replay"
+        self.delete.disabled = not state.store.pods
+
+
+def _fit() -> widgets.Layout:
+    return widgets.Layout(width="auto")
+
+
+def _offer(choice: widgets.Dropdown, options: list[Any]) -> None:
+    """Change what can be chosen, and keep the choice where it is still there."""
+    if list(choice.options) == options:
+        return
+    kept, values = choice.value, [o[1] if isinstance(o, tuple) else o for o in options]
+    choice.options = options
+    if kept in values:
+        choice.value = kept

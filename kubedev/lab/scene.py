@@ -1,0 +1,176 @@
+"""From a cluster's state to what the picture of the path shows. Nothing is decided here."""
+
+from collections.abc import Sequence
+
+from kubedev.api.objects import ResourceList
+from kubedev.cluster.state import ClusterState, ContainerState, Message
+from kubedev.kubelet.events import PodBound
+from kubedev.kubelet.kubelet import KubeletState
+from kubedev.kubelet.registration import clients
+from kubedev.lab import texts as _texts
+from kubedev.views.catalogue import say
+from kubedev.views.path_state import (
+    ContainerView,
+    DeviceView,
+    MessageView,
+    NodeView,
+    PathMode,
+    PathState,
+    PluginView,
+    PodView,
+    ResourceView,
+)
+
+__all__ = ["path_state"]
+
+assert _texts.TEXTS  # the texts of the messages below
+
+
+def path_state(
+    state: ClusterState,
+    *,
+    title: str,
+    step: int = 0,
+    total: int = 0,
+    mode: PathMode = "live",
+    node: str = "",
+    focus: str = "",
+    forked_at: int | None = None,
+    quiet: bool = False,
+) -> PathState:
+    """What is drawn at a state; `step` of `total` is its place in the history, `node` the one drawn in full."""
+    messages = tuple(_message(state, message) for message in state.messages)
+    return PathState(
+        title=title,
+        step=step,
+        total=total,
+        now=state.now,
+        mode=mode,
+        nodes=tuple(_node(state, name) for name in state.kubelets),
+        pods=tuple(_pod(state, uid) for uid in state.store.pods),
+        messages=messages,
+        node=node or _where_it_happens(state.messages) or next(iter(state.kubelets), ""),
+        focus=focus,
+        queued=_queued(state),
+        cached=sum(1 for pod in state.store.pods.values() if pod.node_name),
+        quiet=quiet,
+        forked_at=forked_at,
+    )
+
+
+def _where_it_happens(messages: Sequence[Message]) -> str:
+    return next((m.node for m in reversed(messages) if m.node), "")
+
+
+def _queued(state: ClusterState) -> int:
+    return sum(
+        1 for p in state.store.pods.values() if not p.node_name and p.phase not in ("Failed", "Succeeded")
+    )
+
+
+def _message(state: ClusterState, message: Message) -> MessageView:
+    values = dict(message.values)
+    source, target = message.source.split("/", 1), message.target.split("/", 1)
+    about, file = "", ""
+    for party in (source, target):
+        if party[0] == "plugin":
+            about = party[1].partition("/")[2]
+            plugin = state.plugins.get((message.node, about))
+            file = plugin.socket if plugin else ""
+        elif party[0] == "container":
+            uid = party[1].rpartition("/")[0]
+            about = state.store.pods[uid].name if uid in state.store.pods else ""
+    if message.key == "register":
+        file = "kubelet.sock"
+    return MessageView(
+        number=message.number,
+        source=source[0],  # type: ignore[arg-type]
+        target=target[0],  # type: ignore[arg-type]
+        text=say(f"log.{message.key}", **values).strip(),
+        label=say(f"label.{message.key}", **values),
+        about=about,
+        file=file,
+        node=message.node,
+        stream=message.kind == "stream",
+    )
+
+
+def _node(state: ClusterState, name: str) -> NodeView:
+    agent = state.kubelets[name]
+    status = state.store.nodes[name]
+    streaming = {agent.devices.connections[client].resource for client in clients(agent.devices)}
+    plugins = [p for p in state.plugins.values() if p.node == name]
+    resources = sorted({p.resource for p in plugins} | agent.devices.all_devices.keys())
+    return NodeView(
+        name=name,
+        plugins=tuple(
+            PluginView(p.resource, p.socket, p.pid, p.alive, p.alive and p.resource in streaming)
+            for p in plugins
+        ),
+        files=state.sockets.get(name, ()),
+        resources=tuple(
+            ResourceView(
+                resource,
+                _count(status.capacity, resource),
+                _count(status.allocatable, resource),
+                _devices(state, agent, resource),
+            )
+            for resource in resources
+        ),
+        containers=tuple(_container(state, c) for c in state.containers.values() if c.node == name),
+        kubelet=_doing(agent),
+    )
+
+
+def _count(resources: ResourceList, name: str) -> int | None:
+    return resources[name].value() if name in resources else None
+
+
+def _devices(state: ClusterState, agent: KubeletState, resource: str) -> tuple[DeviceView, ...]:
+    owners = {
+        device: state.store.pods[uid].name if uid in state.store.pods else uid
+        for uid, containers in agent.devices.pod_devices.items()
+        for resources in containers.values()
+        if resource in resources
+        for device in resources[resource].devices
+    }
+    healthy = agent.devices.healthy_devices.get(resource, frozenset())
+    devices = agent.devices.all_devices.get(resource, {}).values()
+    return tuple(DeviceView(d.id, d.numa_nodes or (), d.id in healthy, owners.get(d.id, "")) for d in devices)
+
+
+def _container(state: ClusterState, container: ContainerState) -> ContainerView:
+    pod = state.store.pods.get(container.pod_uid)
+    name = pod.name if pod else container.pod_uid
+    return ContainerView(name, container.name, container.pid, container.phase == "running", container.output)
+
+
+def _pod(state: ClusterState, uid: str) -> PodView:
+    pod = state.store.pods[uid]
+    held: set[str] = set()
+    if pod.node_name in state.kubelets:
+        for resources in state.kubelets[pod.node_name].devices.pod_devices.get(uid, {}).values():
+            held |= {device for info in resources.values() for device in info.devices}
+    return PodView(
+        name=pod.name,
+        phase=pod.phase or "Pending",
+        node=pod.node_name,
+        reason=pod.reason or _condition(state, uid)[0],
+        message=pod.message or _condition(state, uid)[1],
+        devices=", ".join(sorted(held)),
+    )
+
+
+def _condition(state: ClusterState, uid: str) -> tuple[str, str]:
+    """Why the scheduler could not place the pod, from its PodScheduled condition."""
+    for condition in state.store.pods[uid].conditions:
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return condition.reason, condition.message
+    return "", ""
+
+
+def _doing(agent: KubeletState) -> str:
+    for talk in agent.talks.values():
+        if isinstance(talk.about, PodBound):
+            return say("kubelet.admitting", pod=talk.about.pod.name)
+    return ""

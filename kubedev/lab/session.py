@@ -1,0 +1,431 @@
+"""A lab's cluster: what a notebook drives, in code and with buttons alike.
+
+`Lab` holds the run and where in its history you look. Looking back and doing something else forks: the fork
+goes on in memory from the recorded answers, since no real process can be rewound, until `go_live`.
+"""
+
+import atexit
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from kubedev.api.manifests import Manifests, load
+from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions
+from kubedev.api.names import is_extended_resource_name
+from kubedev.api.objects import Node, Pod, Workload
+from kubedev.api.quantity import Quantity
+from kubedev.cluster import events as e
+from kubedev.cluster.cluster import Cluster, ClusterError
+from kubedev.cluster.history import History
+from kubedev.cluster.state import ClusterState
+from kubedev.deviceplugin.plugin import make_devices
+from kubedev.wire.backends import world
+
+__all__ = ["Lab", "new_node"]
+
+T = TypeVar("T")
+Mode = Literal["live", "replay", "fork"]
+NODES = ("gpu-node-1", "gpu-node-2", "gpu-node-3", "gpu-node-4")
+RESOURCES = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
+
+_open: dict[str, "Lab"] = {}
+
+
+def new_node(name: str, **labels: str) -> Node:
+    """A node as it is before any plugin: 16 CPUs, 64 GiB, 110 pods."""
+    amounts = {resource: Quantity.parse(text) for resource, text in RESOURCES.items()}
+    return Node(name, {"kubernetes.io/hostname": name, **labels}, capacity=amounts, allocatable=amounts)
+
+
+class Lab:
+    """A cluster to experiment with. A lab of the same name that is still open is closed first.
+
+    `nodes` is how many there are at the start (at most four). `transport` is `grpc` (real sockets, real processes)
+    or `memory`; with `plugins="thread"` the plugins run in this process.
+    """
+
+    def __init__(
+        self,
+        name: str = "lab",
+        nodes: int = 2,
+        transport: Literal["grpc", "memory"] = "grpc",
+        plugins: Literal["process", "thread"] = "process",
+    ) -> None:
+        if not 1 <= nodes <= len(NODES):
+            raise ValueError(f"expected 1 to {len(NODES)} nodes, got {nodes}")
+        if name in _open:
+            _open.pop(name).close()
+        self.name = name
+        self._settings = (nodes, transport, plugins)
+        self._listeners: list[Callable[[], None]] = []
+        self._looking: int | None = None
+        self._fork: Cluster | None = None
+        self._forked_at: int | None = None
+        self._live = self._start()
+        _open[name] = self
+        atexit.register(self.close)
+
+    # What there is
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster that is driven: the fork where there is one, the live one else."""
+        return self._fork or self._live
+
+    @property
+    def history(self) -> History:
+        """All steps of the run that is shown."""
+        return self.cluster.history
+
+    @property
+    def position(self) -> int:
+        """The step that is shown."""
+        return len(self.history) - 1 if self._looking is None else self._looking
+
+    @property
+    def state(self) -> ClusterState:
+        """The state that is shown."""
+        return self.history[self.position].state
+
+    @property
+    def mode(self) -> Mode:
+        """`live`, `replay` (you look back) or `fork` (it goes on in memory)."""
+        if self._looking is not None:
+            return "replay"
+        return "live" if self._fork is None else "fork"
+
+    @property
+    def forked_at(self) -> int | None:
+        """The step at which the fork left the run, if this is one."""
+        return self._forked_at
+
+    def node(self, name: str = "") -> Node:
+        """A node's object as the store has it, the first one by default."""
+        nodes = self.state.store.nodes
+        return nodes[name or next(iter(nodes))]
+
+    def pod(self, name: str) -> Pod:
+        """A pod by its name. KeyError says which there are."""
+        for pod in self.state.store.pods.values():
+            if pod.name == name:
+                return pod
+        names = ", ".join(p.name for p in self.state.store.pods.values()) or "none"
+        raise KeyError(f"no pod {name!r}; there are: {names}")
+
+    def devices_of(self, name: str) -> tuple[str, ...]:
+        """The ids of the devices that a pod holds."""
+        pod = self.pod(name)
+        if not pod.node_name:
+            return ()
+        held = self.state.kubelets[pod.node_name].devices.pod_devices.get(pod.uid, {})
+        ids = {i for resources in held.values() for info in resources.values() for i in info.devices}
+        return tuple(sorted(ids))
+
+    # What you do
+
+    def plugin(
+        self,
+        resource: str,
+        devices: int | Iterable[Device] = 8,
+        numa: int = 2,
+        node: str = "",
+        preferred_allocation: bool = True,
+    ) -> None:
+        """Start a device plugin with so many devices, spread over `numa` NUMA nodes, and wait till it is known.
+
+        A plugin of the same resource on the node is replaced. Raises ValueError for a node that is not there.
+        """
+        name = self._node_name(node)
+        made = make_devices(devices, numa) if isinstance(devices, int) else tuple(devices)
+        options = DevicePluginOptions(get_preferred_allocation_available=preferred_allocation)
+        self.do(e.PluginLaunched(name, resource, made, options))
+
+    def kill_plugin(self, resource: str, node: str = "") -> None:
+        """SIGKILL the plugin."""
+        self.do(e.PluginKilled(*self._plugin(resource, node)))
+
+    def set_health(self, device: str, healthy: bool, resource: str = "", node: str = "") -> None:
+        """Turn a device healthy or unhealthy."""
+        key = self._plugin(resource, node)
+        known = [d.id for d in self.state.plugins[key].devices]
+        if device not in known:
+            raise ValueError(f"expected a device of {key[1]} ({', '.join(known)}), got {device!r}")
+        self.do(e.HealthSet(*key, device, HEALTHY if healthy else UNHEALTHY))
+
+    def apply(self, manifest: str | Path, source: str = "", rename: bool = False) -> Manifests:
+        """Create what a manifest says (its YAML text, or its path). All of it is checked before any is created.
+
+        Raises ManifestError, or ClusterError where a name is taken; with `rename` pods get a free name then.
+        For a node that says how many devices it has, a plugin with so many is started, since no kubelet can
+        hand out what no plugin offers.
+        """
+        text, source = _read(manifest, source)
+        loaded = load(text, source=source)
+        if rename:
+            loaded = replace(loaded, objects=self._with_free_names(loaded.objects))
+        self._check_names(loaded)
+        for node in loaded.nodes:
+            self.post(e.NodeCreated(node))
+        for obj in loaded.objects:
+            if not isinstance(obj, Pod | Node | Workload):
+                self.post(e.ObjectApplied(obj))
+        for node in loaded.nodes:
+            for resource in sorted(asked_resources(loaded.pods)):
+                if resource in node.capacity:
+                    count = node.capacity[resource].value()
+                    self.post(e.PluginLaunched(node.name, resource, make_devices(count, 2)))
+        self.wait()
+        for pod in loaded.pods:
+            self.post(e.PodCreated(replace(pod, creation_timestamp=self.state.now)))
+        self.wait()
+        return loaded
+
+    def missing_resources(self, pods: Iterable[Pod]) -> list[str]:
+        """The extended resources that pods ask for and no node has any of."""
+        nodes = self.state.store.nodes.values()
+        return [
+            name
+            for name in sorted(asked_resources(pods))
+            if not any(name in node.allocatable and node.allocatable[name].value() > 0 for node in nodes)
+        ]
+
+    def delete(self, pod: str) -> None:
+        """Delete a pod."""
+        self.do(e.PodDeletionAsked(self.pod(pod).uid))
+
+    def advance(self, seconds: float) -> None:
+        """Move the simulated clock on."""
+        if seconds < 0:
+            raise ValueError(
+                f"expected seconds of 0 or more, got {seconds:g}: the clock does not go back, history does"
+            )
+        self.do(e.ClockAdvanced(seconds))
+
+    def restart_kubelet(self, node: str = "", reboot: bool = False) -> None:
+        """Restart a node's kubelet, or the whole machine."""
+        self.do(e.KubeletStopped(self._node_name(node), reboot))
+
+    def do(self, event: e.Event) -> None:
+        """Let something happen, and wait until nothing is under way."""
+        self.post(event)
+        self.wait()
+
+    def post(self, event: e.Event) -> None:
+        """Let something happen. Forks first if you look back."""
+        if self._looking is not None and self._looking < len(self.history) - 1:
+            self._start_fork(self._looking)
+        self._looking = None
+        self.cluster.post(event)
+
+    def wait(self, until: Callable[[ClusterState], bool] | None = None, timeout: float = 30.0) -> None:
+        """Wait until nothing is under way, or until `until(state)` holds; interrupting it does no harm.
+
+        A pod in back-off is under way: the simulated clock moves on by the seconds that are left.
+        """
+        try:
+            self.cluster.wait(until, timeout)
+            while until is None and (seconds := self._backoff()):
+                self.cluster.post(e.ClockAdvanced(seconds))
+                self.cluster.wait(timeout=timeout)
+        except KeyboardInterrupt:
+            print("stopped by you; the lab goes on")
+
+    def _backoff(self) -> float:
+        """How long the first pod in back-off has still to wait; 0 without any.
+
+        Only pods that an event brought there count: one that met an error would be tried again for ever.
+        """
+        state = self.cluster.state
+        queue = state.scheduler.queue
+        due = [
+            queue.backoff_until(queued) for queued in queue.backoff.values() if queued.unschedulable_plugins
+        ]
+        return max(min(due) - state.now, 1.0) if due else 0.0
+
+    # History
+
+    def seek(self, step: int) -> None:
+        """Look at a step of the history; the last one is now."""
+        last = len(self.history) - 1
+        if not 0 <= step <= last:
+            raise IndexError(f"expected a step from 0 to {last}, got {step}")
+        self._looking = None if step == last else step
+        self._changed()
+
+    def back(self) -> None:
+        """Look one message back."""
+        self.seek(self._message_before())
+
+    def forward(self) -> None:
+        """Look one message on."""
+        self.seek(self._message_after())
+
+    def go_live(self) -> None:
+        """Start real plugins and containers in the state that is shown, and go on with them.
+
+        What is under way there is finished in memory first.
+        """
+        if not self.state.idle:
+            self._start_fork(self.position)
+            self._looking = None
+            self.wait()
+        history = self.history.fork(self.position)
+        self._close_clusters()
+        self._forked_at, self._looking = None, None
+        _, transport, plugins = self._settings
+        history.append(e.WentLive())
+        self._live = self._with(Cluster(world(transport, plugins), history))
+        self.wait()
+
+    def back_to_live(self) -> None:
+        """Give the fork up and return to the live run."""
+        if self._fork is not None:
+            self._fork.close()
+        self._fork = self._forked_at = self._looking = None
+        self._changed()
+
+    def reset(self) -> None:
+        """Begin anew: everything is ended, and nothing has happened."""
+        self._close_clusters()
+        self._forked_at = self._looking = None
+        self._live = self._start()
+        self._changed()
+
+    def export(self, path: str | Path) -> None:
+        """Write the run to a file that a colleague can load."""
+        Path(path).write_text(self.history.to_json())
+
+    def load(self, path: str | Path) -> None:
+        """Show a run from a file: it goes on as a fork. Raises HistoryError."""
+        history = History.from_json(Path(path).read_text())
+        self.back_to_live()
+        self._fork = self._with(Cluster(world("memory"), history))
+        self._forked_at = len(history) - 1
+        self._changed()
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` whenever what is shown may have changed; the result stops that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    def close(self) -> None:
+        """End everything. May be called twice."""
+        atexit.unregister(self.close)
+        if _open.get(self.name) is self:
+            del _open[self.name]
+        self._close_clusters()
+
+    def __enter__(self) -> "Lab":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Inside
+
+    def _start(self) -> Cluster:
+        nodes, transport, plugins = self._settings
+        cluster = self._with(Cluster(world(transport, plugins), History()))
+        for name in NODES[:nodes]:
+            cluster.post(e.NodeCreated(new_node(name)))
+        cluster.wait()
+        return cluster
+
+    def _with(self, cluster: Cluster) -> Cluster:
+        cluster.listen(lambda _: self._changed())
+        return cluster
+
+    def _changed(self) -> None:
+        for listener in list(self._listeners):
+            listener()
+
+    def _start_fork(self, step: int) -> None:
+        source = self.cluster
+        recorded = source.history.events_after(step)
+        fork = Cluster(world("memory"), source.history.fork(step), recorded)
+        if self._fork is not None:
+            self._fork.close()
+        self._fork, self._forked_at = self._with(fork), step
+
+    def _close_clusters(self) -> None:
+        if self._fork is not None:
+            self._fork.close()
+            self._fork = None
+        self._live.close()
+
+    def _message_before(self) -> int:
+        count = len(self.state.messages)
+        step = self.position
+        while step > 0 and len(self.history[step].state.messages) >= count:
+            step -= 1
+        return step
+
+    def _message_after(self) -> int:
+        count = len(self.state.messages)
+        step, last = self.position, len(self.history) - 1
+        while step < last and len(self.history[step].state.messages) <= count:
+            step += 1
+        return step
+
+    def _node_name(self, node: str) -> str:
+        nodes = self.state.kubelets
+        if node and node not in nodes:
+            raise ValueError(f"expected one of the nodes {', '.join(nodes)}, got {node!r}")
+        return node or next(iter(nodes))
+
+    def _plugin(self, resource: str, node: str) -> tuple[str, str]:
+        """The key of the plugin that is meant: the first one alive where nothing more is said."""
+        alive = [
+            key
+            for key, plugin in self.state.plugins.items()
+            if plugin.alive and resource in ("", key[1]) and node in ("", key[0])
+        ]
+        if not alive:
+            there = ", ".join(f"{r} on {n}" for (n, r), p in self.state.plugins.items() if p.alive) or "none"
+            raise ValueError(f"no such plugin runs; running: {there}")
+        return alive[0]
+
+    def _with_free_names(self, objects: Iterable[T]) -> tuple[T, ...]:
+        taken = {(p.namespace, p.name) for p in self.state.store.pods.values()}
+
+        def named(obj: T) -> T:
+            if not isinstance(obj, Pod):
+                return obj
+            names = (obj.name, *(f"{obj.name}-{i}" for i in range(2, len(taken) + 3)))
+            name = next(n for n in names if (obj.namespace, n) not in taken)
+            taken.add((obj.namespace, name))
+            return obj if name == obj.name else replace(obj, name=name, uid=f"{obj.namespace}/{name}")
+
+        return tuple(map(named, objects))
+
+    def _check_names(self, loaded: Manifests) -> None:
+        store = self.state.store
+        for kind, new, known in (
+            ("pods", [p.uid for p in loaded.pods], store.pods),
+            ("nodes", [n.name for n in loaded.nodes], store.nodes),
+        ):
+            for name in new:
+                if name in known:
+                    short = name.rpartition("/")[2]
+                    raise ClusterError(
+                        f'{kind} "{short}" already exists: delete it first, or give it another name'
+                    )
+
+
+def asked_resources(pods: Iterable[Pod]) -> set[str]:
+    """The extended resources that pods ask for."""
+    return {
+        name
+        for pod in pods
+        for container in (*pod.init_containers, *pod.containers)
+        for name in {**container.requests, **container.limits}
+        if is_extended_resource_name(name)
+    }
+
+
+def _read(manifest: str | Path, source: str) -> tuple[str, str]:
+    if isinstance(manifest, Path) or ("\n" not in manifest and Path(manifest).is_file()):
+        path = Path(manifest)
+        return path.read_text(), source or path.name
+    return manifest, source or "pasted text"

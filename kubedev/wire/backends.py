@@ -1,0 +1,82 @@
+"""The two worlds a lab can run in: everything real, or everything in memory."""
+
+import shutil
+from typing import Literal
+
+from kubedev.cluster.state import PluginState
+from kubedev.deviceplugin.plugin import Plugin
+from kubedev.wire.memory import MemoryPlugin, MemoryTransport
+from kubedev.wire.runtime import MemoryRuntime, ProcessRuntime, Runtime
+from kubedev.wire.sockets import have_unix_sockets, private_directory
+from kubedev.wire.transport import OnPluginEvent, PluginHandle, Transport
+from kubedev.wire.world import World
+
+__all__ = ["MemoryBackend", "RealBackend", "world"]
+
+
+class MemoryBackend:
+    """No socket and no process: for forks, and for platforms without unix sockets."""
+
+    adopts = True
+
+    def transport(self, node: str) -> Transport:
+        return MemoryTransport(f"/memory/{node}")
+
+    def runtime(self) -> Runtime:
+        return MemoryRuntime()
+
+    def plugin(self, transport: Transport, plugin: PluginState, on_event: OnPluginEvent) -> PluginHandle:
+        assert isinstance(transport, MemoryTransport)
+        return MemoryPlugin(Plugin(plugin.resource, plugin.devices, plugin.options), transport, on_event)
+
+    def adopt(self, handle: PluginHandle) -> None:
+        assert isinstance(handle, MemoryPlugin)
+        handle.adopt()
+
+    def close(self) -> None:
+        """There is nothing to remove."""
+
+
+class RealBackend:
+    """gRPC on unix sockets in private directories, containers as processes.
+
+    Plugins run as processes of their own, or, with `plugins="thread"`, in this process.
+    """
+
+    adopts = False
+
+    def __init__(self, plugins: Literal["process", "thread"] = "process") -> None:
+        self._plugins = plugins
+        self._directories: list[str] = []
+
+    def transport(self, node: str) -> Transport:
+        from kubedev.wire.grpc_transport import GrpcTransport
+
+        self._directories.append(private_directory())
+        return GrpcTransport(self._directories[-1])
+
+    def runtime(self) -> Runtime:
+        return ProcessRuntime()
+
+    def plugin(self, transport: Transport, plugin: PluginState, on_event: OnPluginEvent) -> PluginHandle:
+        from kubedev.wire.plugin_process import PluginProcess
+        from kubedev.wire.plugin_thread import PluginThread
+
+        kind = PluginProcess if self._plugins == "process" else PluginThread
+        return kind(Plugin(plugin.resource, plugin.devices, plugin.options), transport.directory, on_event)
+
+    def adopt(self, handle: PluginHandle) -> None:
+        raise NotImplementedError("a real process cannot be taken over from a state: start it anew")
+
+    def close(self) -> None:
+        for directory in self._directories:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def world(
+    transport: Literal["grpc", "memory"] = "grpc", plugins: Literal["process", "thread"] = "process"
+) -> World:
+    """A world of the wanted kind; in memory where there are no unix sockets, whatever was wanted."""
+    if transport == "memory" or not have_unix_sockets():
+        return World(MemoryBackend())
+    return World(RealBackend(plugins))

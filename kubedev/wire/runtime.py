@@ -1,0 +1,129 @@
+"""The container runtime of a lab: a container is a real process of kubedev's own small program."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from kubedev.wire import container_program
+
+__all__ = ["MemoryRuntime", "ProcessRuntime", "Runtime"]
+
+OnStarted = Callable[[int | None], None]
+OnLine = Callable[[str], None]
+OnEnded = Callable[[int], None]
+Key = tuple[str, str]
+
+
+class Runtime(Protocol):
+    """Starts and stops containers; each start calls back with the pid, each line, and the exit code at last."""
+
+    def start(
+        self,
+        key: Key,
+        pod: str,
+        envs: Mapping[str, str],
+        stays: bool,
+        on_started: OnStarted,
+        on_line: OnLine,
+        on_ended: OnEnded,
+    ) -> None:
+        """Start the container `key` (pod uid and name). With `stays` it runs until it is stopped."""
+
+    def stop(self, key: Key) -> None:
+        """Ask a container to end."""
+
+    def close(self) -> None:
+        """End all containers and wait for them."""
+
+
+class ProcessRuntime:
+    """Containers as processes. A manifest's own command is never executed."""
+
+    def __init__(self) -> None:
+        self._processes: dict[Key, subprocess.Popen[str]] = {}
+        self._threads: list[threading.Thread] = []
+
+    def start(
+        self,
+        key: Key,
+        pod: str,
+        envs: Mapping[str, str],
+        stays: bool,
+        on_started: OnStarted,
+        on_line: OnLine,
+        on_ended: OnEnded,
+    ) -> None:
+        command = [sys.executable, "-I", "-S", container_program.__file__, pod, key[1]]
+        process = subprocess.Popen(
+            [*command, "stays" if stays else "ends"],
+            env={name: value for name, value in envs.items() if name and "\0" not in name + value},
+            cwd=Path("/"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._processes[key] = process
+
+        def follow() -> None:
+            assert process.stdout is not None
+            for line in process.stdout:
+                on_line(line.rstrip("\n"))
+            code = process.wait()
+            process.stdout.close()
+            if process.stdin is not None:
+                process.stdin.close()
+            if self._processes.get(key) is process:
+                del self._processes[key]
+            on_ended(code)
+
+        on_started(process.pid)
+        self._threads = [t for t in self._threads if t.is_alive()]
+        thread = threading.Thread(target=follow, name=f"container {key[1]} of {pod}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def stop(self, key: Key) -> None:
+        if key in self._processes:
+            self._processes[key].terminate()
+
+    def close(self) -> None:
+        for process in list(self._processes.values()):
+            process.kill()
+        for thread in self._threads:
+            thread.join()
+
+
+class MemoryRuntime:
+    """The same without processes: for a fork, which never rewinds a real one, and where there are none."""
+
+    def __init__(self) -> None:
+        self._running: dict[Key, OnEnded] = {}
+
+    def start(
+        self,
+        key: Key,
+        pod: str,
+        envs: Mapping[str, str],
+        stays: bool,
+        on_started: OnStarted,
+        on_line: OnLine,
+        on_ended: OnEnded,
+    ) -> None:
+        on_started(None)
+        for line in container_program.lines(pod, key[1], envs, stays):
+            on_line(line)
+        if stays:
+            self._running[key] = on_ended
+        else:
+            on_ended(0)
+
+    def stop(self, key: Key) -> None:
+        if key in self._running:
+            self._running.pop(key)(0)
+
+    def close(self) -> None:
+        self._running.clear()

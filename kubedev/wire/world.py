@@ -1,0 +1,272 @@
+"""The world of a cluster: its kubelets' sockets, its plugins and containers, real or in memory.
+
+`World` carries out what the events ask for, and posts what comes of it. Nothing here decides anything.
+"""
+
+import posixpath
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Protocol
+
+from kubedev.api.messages import HEALTHY, Device, RegisterRequest
+from kubedev.cluster import events as e
+from kubedev.cluster.state import ClusterState, PluginState
+from kubedev.cluster.step import SOCKET_DIR
+from kubedev.kubelet import events as k
+from kubedev.kubelet import registration
+from kubedev.wire.runtime import Runtime
+from kubedev.wire.transport import (
+    Client,
+    Listener,
+    OnPluginEvent,
+    PluginEvent,
+    PluginHandle,
+    Reply,
+    Transport,
+)
+
+__all__ = ["Backend", "World"]
+
+Post = Callable[[e.Event], None]
+
+
+class Backend(Protocol):
+    """Makes the things of one kind of world: gRPC and processes, or all in memory.
+
+    `adopts` says that a state's plugins and containers can be taken as they are: only in memory.
+    """
+
+    adopts: bool
+
+    def transport(self, node: str) -> Transport:
+        """A kubelet's transport; its `directory` is the socket directory."""
+
+    def runtime(self) -> Runtime:
+        """A container runtime."""
+
+    def plugin(self, transport: Transport, plugin: PluginState, on_event: OnPluginEvent) -> PluginHandle:
+        """A plugin, not yet started, that is to serve and register where `transport` listens."""
+
+    def adopt(self, handle: PluginHandle) -> None:
+        """Have a plugin serve as if it had registered already."""
+
+    def close(self) -> None:
+        """Remove what was made."""
+
+
+class World:
+    """Carries out the effects of a cluster with the things that a backend makes."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._runtime = backend.runtime()
+        self._nodes: dict[str, _Node] = {}
+        self._next_register = 0
+
+    @property
+    def directories(self) -> dict[str, str]:
+        """The real socket directory of each node."""
+        return {name: node.transport.directory for name, node in self._nodes.items()}
+
+    def open(self, post: Post, state: ClusterState, recorded: Sequence[e.Event] = ()) -> None:
+        """Take over from a state. In memory, what runs there is taken as it is, and what is under way goes on
+        from the answers `recorded` in the run that was forked; in the real world it is started anew.
+        """
+        self._post = post
+        for name in state.kubelets:
+            self._add_node(name)
+        for plugin in state.plugins.values():
+            if plugin.alive and (plugin.phase != "registered" or not self._backend.adopts):
+                post(e.PluginLaunched(plugin.node, plugin.resource, plugin.devices, plugin.options))
+        if self._backend.adopts:
+            self._adopt(state, recorded)
+        for container in state.containers.values():
+            if container.phase != "ended":
+                effect = k.StartContainer(container.pod_uid, container.name, container.envs)
+                said = (
+                    1 + len(container.output) if self._backend.adopts and container.phase == "running" else 0
+                )
+                self._start_container(effect, state, _without(said, self._post))
+
+    def _adopt(self, state: ClusterState, recorded: Sequence[e.Event]) -> None:
+        answers = {
+            (event.node, event.event.call_id): event
+            for event in recorded
+            if isinstance(event, e.OnKubelet) and isinstance(event.event, k.Answered)
+        }
+        to_come = [event.effect for event in state.pending if isinstance(event, e.FromKubelet)]
+        for plugin in state.plugins.values():
+            if plugin.phase == "registered":
+                self._nodes[plugin.node].adopt(plugin)
+        for name, agent in state.kubelets.items():
+            for client in registration.clients(agent.devices):
+                endpoint = agent.devices.connections[client]
+                known = agent.devices.all_devices.get(endpoint.resource)
+                stream = k.OpenStream(client, endpoint.resource, endpoint.socket)
+                if endpoint.phase == "connected" and stream not in to_come:
+                    self._nodes[name].follow(
+                        client, endpoint.socket, tuple(known.values()) if known else None
+                    )
+            for call_id, talk in agent.talks.items():
+                if (name, call_id) in answers:
+                    self._post(answers[name, call_id])
+                elif k.Ask(call_id, talk.call) not in to_come:
+                    self._nodes[name].carry_out(k.Ask(call_id, talk.call))
+
+    def carry_out(self, event: e.Event, state: ClusterState) -> None:
+        """Do what an event asks of the world."""
+        match event:
+            case e.NodeCreated(node):
+                self._add_node(node.name)
+            case e.PluginLaunched(node, resource):
+                self._nodes[node].launch(state.plugins[node, resource])
+            case e.HealthSet(node, resource, device_id, health):
+                self._nodes[node].set_health(resource, device_id, health == HEALTHY)
+            case e.PluginKilled(node, resource):
+                self._nodes[node].plugins.pop(resource).kill()
+            case e.KubeletStopped(node, reboot):
+                self._nodes[node].restart(reboot)
+                if reboot:
+                    for uid, name in [key for key, c in state.containers.items() if c.node == node]:
+                        self._runtime.stop((uid, name))
+            case e.FromKubelet(_, k.StartContainer() as effect):
+                self._start_container(effect, state, self._post)
+            case e.FromKubelet(_, k.StopContainer(uid, name)):
+                self._runtime.stop((uid, name))
+            case e.FromKubelet(node, effect):
+                self._nodes[node].carry_out(effect)
+
+    def close(self) -> None:
+        """End everything, and wait for it."""
+        for node in self._nodes.values():
+            node.close()
+        self._runtime.close()
+        self._backend.close()
+
+    def _add_node(self, name: str) -> None:
+        self._nodes[name] = _Node(name, self._backend, self._post, self._new_register_id)
+
+    def _new_register_id(self) -> int:
+        self._next_register += 1
+        return self._next_register
+
+    def _start_container(self, effect: k.StartContainer, state: ClusterState, post: Post) -> None:
+        uid, name = effect.pod_uid, effect.container
+        pod = state.store.pods[uid]
+        ends = any(c.name == name and not c.restartable for c in pod.init_containers)
+        self._runtime.start(
+            (uid, name),
+            pod.name,
+            dict(effect.envs),
+            not ends,
+            lambda pid: post(e.ContainerStarted(uid, name, pid)),
+            lambda line: post(e.ContainerPrinted(uid, name, line)),
+            lambda code: self._post(e.ContainerEnded(uid, name, code)),
+        )
+
+
+def _without(said: int, post: Post) -> Post:
+    """Post all but the first `said` events: what a container that runs already has told before."""
+    numbers = count(1)
+    return lambda event: post(event) if next(numbers) > said else None
+
+
+class _Node:
+    """One node: the kubelet's listener and clients, and the plugins that were started there."""
+
+    def __init__(self, name: str, backend: Backend, post: Post, register_id: Callable[[], int]) -> None:
+        self._name, self._backend, self._post, self._register_id = name, backend, post, register_id
+        self.transport = backend.transport(name)
+        self._replies: dict[int, Reply] = {}
+        self._dialed: dict[str, Client] = {}  # by socket: the newest connection
+        self._clients: dict[int, Client] = {}  # by the kubelet's number
+        self.plugins: dict[str, PluginHandle] = {}
+        self._listener: Listener = self.transport.listen(self._on_register)
+
+    def launch(self, plugin: PluginState) -> None:
+        """Start a plugin, in place of an older one of the same resource."""
+        if plugin.resource in self.plugins:
+            self.plugins.pop(plugin.resource).stop()
+        handle = self._backend.plugin(self.transport, plugin, lambda told: self._told(plugin, handle, told))
+        self.plugins[plugin.resource] = handle
+        handle.start()
+
+    def set_health(self, resource: str, device_id: str, healthy: bool) -> None:
+        if resource in self.plugins:
+            self.plugins[resource].set_health(device_id, healthy)
+
+    def _told(self, plugin: PluginState, handle: PluginHandle, told: PluginEvent) -> None:
+        if self.plugins.get(plugin.resource) is not handle:  # its successor was started already
+            return
+        if told.event == "serving":
+            pid = getattr(handle, "pid", None)
+            socket = posixpath.basename(told.socket)
+            self._post(e.PluginServing(plugin.node, plugin.resource, socket, pid))
+        elif told.event == "stopped":
+            self._post(e.PluginExited(plugin.node, plugin.resource))
+
+    def restart(self, reboot: bool) -> None:
+        if reboot:
+            while self.plugins:
+                self.plugins.popitem()[1].kill()
+        self._listener.stop()
+        self._replies.clear()
+        self._listener = self.transport.listen(self._on_register)
+
+    def carry_out(self, effect: k.Effect) -> None:
+        match effect:
+            case k.Ask(call_id, call):
+                self._connection(call.socket, new=call.method == "Dial").ask(
+                    replace(call, socket=self._real(call.socket)),
+                    lambda answer: self._tell(k.Answered(call_id, answer)),
+                )
+            case k.OpenStream(client, _, socket):
+                self.follow(client, socket)
+            case k.CloseStream(client):
+                if client in self._clients:
+                    self._clients.pop(client).close()
+            case k.Reply(register_id, _, error):
+                if register_id in self._replies:
+                    self._replies.pop(register_id)(error)
+
+    def follow(self, client: int, socket: str, known: tuple[Device, ...] | None = None) -> None:
+        """Open ListAndWatch; a first list that is `known` already is no news."""
+        news = [known]
+
+        def on_list(devices: tuple[Device, ...]) -> None:
+            if devices != news.pop() if news else True:
+                self._tell(k.ListReceived(client, devices))
+
+        self._clients[client] = self._connection(socket)
+        self._clients[client].list_and_watch(on_list, lambda error: self._tell(k.StreamEnded(client, error)))
+
+    def adopt(self, plugin: PluginState) -> None:
+        """Have a plugin that is registered already, without a word on the wire."""
+        handle = self._backend.plugin(self.transport, plugin, lambda told: self._told(plugin, handle, told))
+        self.plugins[plugin.resource] = handle
+        self._backend.adopt(handle)
+
+    def close(self) -> None:
+        for plugin in self.plugins.values():
+            plugin.stop()
+        self._listener.stop()
+        for client in {*self._dialed.values(), *self._clients.values()}:
+            client.close()
+
+    def _connection(self, socket: str, new: bool = False) -> Client:
+        if new or socket not in self._dialed:
+            self._dialed[socket] = self.transport.connect(self._real(socket))
+        return self._dialed[socket]
+
+    def _real(self, socket: str) -> str:
+        relative = posixpath.relpath(socket, SOCKET_DIR)
+        return posixpath.normpath(posixpath.join(self.transport.directory, relative))
+
+    def _on_register(self, request: RegisterRequest, reply: Reply) -> None:
+        register_id = self._register_id()
+        self._replies[register_id] = reply
+        self._tell(k.PluginRegistering(register_id, request))
+
+    def _tell(self, event: k.KubeletEvent) -> None:
+        self._post(e.OnKubelet(self._name, event))
