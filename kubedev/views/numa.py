@@ -151,7 +151,7 @@ def _cells(
 ) -> list[Mark]:
     x, y, width = place
     grid = lay_out([len(devices)], width, _CELLS)
-    labelled = all(text_width(names[device.id], bold=True) <= grid.size - 4 for device in devices)
+    labelled = all(text_width(name, bold=True) <= grid.size - 4 for name in names.values())
     return [_cell(resource, device, names[device.id] if labelled else "", x + dx, y + 10 + dy, grid.size)
             for device, (dx, dy) in zip(devices, grid.groups[0].places, strict=True)]  # fmt: skip
 

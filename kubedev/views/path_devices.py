@@ -27,7 +27,7 @@ def device_state(device: DeviceView) -> DeviceState:
 
 def numa_text(numa: Sequence[int]) -> str:
     """Return where a device sits, in words."""
-    return say("path.numa", nodes=",".join(map(str, numa))) if numa else say("path.numa.none")
+    return say("path.numa", nodes=",".join(map(str, sorted(numa)))) if numa else say("path.numa.none")
 
 
 def short_names(ids: Sequence[str]) -> dict[str, str]:

@@ -182,7 +182,7 @@ PICTURES: dict[str, str] = {
     "arithmetic.rule.starting": "an init container is the hungriest moment",
     "arithmetic.rule.running": "the containers that run together are the hungriest moment",
     "arithmetic.rule.overhead": "{rule}, plus overhead {overhead}",
-    "arithmetic.request": "request {total}",
+    "arithmetic.request": "request",
     "arithmetic.running": "running",
     "arithmetic.overhead": "overhead",
     "arithmetic.container": "container",

@@ -1,0 +1,234 @@
+"""Lab 02: the life cycle of a registration, drawn from the kubelet's transition table, and its calls.
+
+The boxes have fixed places and the connections come from `PLUGIN_PHASES`; what stands in the table is drawn,
+and nothing else. The events that may come next are listed, the one that just came travels.
+"""
+
+from dataclasses import dataclass
+
+from kubedev.kubelet.endpoint import PLUGIN_PHASES, Phase
+from kubedev.views.catalogue import say
+from kubedev.views.picture import Band, Box, Line, Look, Mark, Panel, Picture, Pill, Point, Table, Text
+from kubedev.views.style import PILL_PADDING, WIDTH, fit, text_width, wrap
+
+__all__ = ["RegistrationState", "SequenceCall", "registration_picture"]
+
+_LEFT = 560.0
+_RIGHT = _LEFT + 16
+_HEIGHT = 548.0
+_BOX = (154.0, 46.0)
+_PLACES: dict[Phase, Point] = {
+    "absent": (18, 28),
+    "dialing": (18, 118),
+    "asking options": (18, 208),
+    "connected": (18, 298),
+    "stopped": (366, 118),
+    "dead unnoticed": (366, 208),
+    "superseded": (366, 298),
+}
+_LANE = 216.0  # the trunk between the columns
+_BUS = 540.0  # the way back to absent, right of the right column
+_CALL = 54.0
+_CALLS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceCall:
+    """One arrow of the sequence chart: a call, its answer (`answer`), or an error (`error`)."""
+
+    source: str
+    target: str
+    text: str
+    payload: str = ""
+    answer: bool = False
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationState:
+    """A moment of one plugin's registration: where it was, what happened (empty: nothing yet), where it is."""
+
+    phase: Phase
+    before: Phase = "absent"
+    event: str = ""
+    calls: tuple[SequenceCall, ...] = ()
+    parties: tuple[str, ...] = ("plugin", "kubelet")
+    files: tuple[str, ...] = ()
+
+
+def registration_picture(state: RegistrationState) -> Picture:
+    """Draw the life cycle with the current phase lit, and the calls so far."""
+    marks: list[Mark] = [Panel("life", 0, 0, _LEFT, 376)]
+    marks += _connections()
+    marks += [_phase_box(phase, lit=phase == state.phase) for phase in _PLACES]
+    marks += _moved(state)
+    marks += _next(state)
+    marks += _calls(state)
+    if state.event:
+        sentence = say("registration.sentence", event=state.event, before=state.before, after=state.phase)
+    else:
+        sentence = say("registration.sentence.start", phase=state.phase)
+    alt = say("registration.alt", sentence=sentence)
+    title = say("registration.title")
+    return Picture(title, sentence, _HEIGHT, tuple(marks), (_transitions(), _call_table(state)), alt)
+
+
+def _phase_box(phase: Phase, *, lit: bool) -> Box:
+    x, y = _PLACES[phase]
+    itself = [event for (before, event), after in PLUGIN_PHASES.items() if before == after == phase]
+    lines = tuple(fit(say("registration.itself", event=event), _BOX[0] - 22) for event in itself)
+    look: Look = "lit" if lit else "plain"
+    return Box(f"phase/{phase}", x, y, *_BOX, phase, lines, look)
+
+
+def _way(before: Phase, after: Phase) -> tuple[Point, ...]:
+    """The points from one box to another: straight down, across the lane, or back round the right side."""
+    (x0, y0), (x1, y1) = _PLACES[before], _PLACES[after]
+    width, height = _BOX
+    if x0 == x1 and abs(y0 - y1) < 100:  # neighbours in a column
+        down = y1 > y0
+        both = (after, before) in _pairs()
+        x = x0 + width / 2 + both * (-14 if down else 14)
+        return ((x, y0 + height * down), (x, y1 - 4 if down else y1 + height + 4))
+    if x0 < x1:  # from the left column to the right one
+        out, into = y0 + height / 2, y1 + height / 2 + (8 if before == "absent" else 0)
+        if out == into:
+            return ((x0 + width, out), (x1 - 4, into))
+        lane = _LANE + (70 if before == "absent" else 30)
+        out += 8 if before == "absent" else 0
+        return ((x0 + width, out), (lane, out), (lane, into), (x1 - 4, into))
+    if x0 > x1:  # back to absent
+        out, into = y0 + height / 2, y1 + height / 2 - 10
+        return ((x0 + width, out), (_BUS, out), (_BUS, into), (x1 + width + 4, into))
+    out, into = y0 + height / 2, y1 + height / 2 + 18  # up the left column, past its neighbours
+    return ((x0 + width, out), (_LANE - 22, out), (_LANE - 22, into), (x1 + width + 4, into))
+
+
+def _pairs() -> list[tuple[Phase, Phase]]:
+    return list(
+        dict.fromkeys((before, after) for (before, _), after in PLUGIN_PHASES.items() if before != after)
+    )
+
+
+def _connections() -> list[Mark]:
+    return [Line(f"way/{a}/{b}", _way(a, b), "quiet", arrow=True) for a, b in _pairs()]
+
+
+def _moved(state: RegistrationState) -> list[Mark]:
+    """The transition that just happened: its way lit, its event as a pill on it."""
+    if not state.event:
+        return []
+    x, y = _PLACES[state.phase]
+    tag = fit(state.event, 200, bold=True)
+    half = (text_width(tag, bold=True) + PILL_PADDING) / 2
+    key = f"moved/{len(state.calls)}/{state.event}"
+    if state.before == state.phase:
+        return [Pill(key, x + _BOX[0] / 2, y + _BOX[1] + 14, tag)]
+    points = _way(state.before, state.phase)
+    place = (_PLACES[state.before], _PLACES[state.phase])
+    if len(points) == 2 and place[0][0] == place[1][0]:
+        centre = (max(points[0][0], half + 8), (points[0][1] + points[1][1]) / 2)
+    elif place[0][0] > place[1][0]:
+        centre = ((points[2][0] + points[3][0]) / 2 + 20, points[3][1])
+    elif place[0][0] == place[1][0]:
+        centre = (_LANE - 36 + half, (points[0][1] + points[-1][1]) / 2)
+    else:
+        centre = (_PLACES["absent"][0] + _BOX[0] + 97, (points[0][1] + points[-1][1]) / 2)
+    line = Line("moved/way", points, "lit", arrow=True)
+    return [line, Pill(key, *centre, tag, start=points[0])]
+
+
+def _next(state: RegistrationState) -> list[Mark]:
+    """What may happen next, or how the socket directory looks, under the life cycle."""
+    top = 388.0
+    marks: list[Mark] = [Panel("next", 0, top, _LEFT, _HEIGHT - top, say("registration.next"))]
+    coming = [(event, after) for (before, event), after in PLUGIN_PHASES.items() if before == state.phase]
+    for index, (event, after) in enumerate(coming[:4]):
+        words = say("registration.next.line", event=event, phase=after)
+        marks.append(Text(f"next/{index}", 18, top + 48 + 22 * index, words))
+    y = _HEIGHT - 22
+    label = say("registration.files")
+    marks.append(Text("files", 18, y, label, tone="muted", bold=True))
+    x = 18 + text_width(label, bold=True) + 12
+    for name in state.files:
+        width = text_width(name, mono=True) + 22
+        if x + width > _LEFT - 10:
+            marks.append(Text("files/more", x, y, "…", tone="muted"))
+            break
+        marks.append(Box(f"file/{name}", x, y - 19, width, 28, name, mono=True, centred=True))
+        x += width + 8
+    return marks
+
+
+def _calls(state: RegistrationState) -> list[Mark]:
+    """The sequence chart: one lane a party, time runs down, the newest calls stay in sight."""
+    width = WIDTH - _RIGHT
+    marks: list[Mark] = [Panel("calls", _RIGHT, 0, width, _HEIGHT, say("registration.calls"))]
+    lanes = _lanes(state.parties)
+    for party, x in lanes.items():
+        marks.append(Line(f"lane/{party}", ((x, 74), (x, _HEIGHT - 16)), "rule", dashed=True))
+        half = text_width(party, bold=True) / 2 + 12
+        marks.append(Box(f"party/{party}", x - half, 42, 2 * half, 28, party, centred=True))
+    if not state.calls:
+        marks.append(Text("calls/none", _RIGHT + 16, 106, say("registration.calls.none"), tone="muted"))
+    first = max(0, len(state.calls) - _CALLS)
+    for index, call in enumerate(state.calls[first:], first):
+        lit = index == len(state.calls) - 1
+        marks += _call(call, index, 108 + _CALL * (index - first), lanes, lit=lit)
+    return marks
+
+
+def _lanes(parties: tuple[str, ...]) -> dict[str, float]:
+    left, right = _RIGHT + 66, WIDTH - 60
+    step = (right - left) / max(len(parties) - 1, 1)
+    return {party: left + step * index for index, party in enumerate(parties)}
+
+
+def _call(call: SequenceCall, index: int, y: float, lanes: dict[str, float], *, lit: bool) -> list[Mark]:
+    key = f"call/{index}"
+    x0, x1 = lanes[call.source], lanes[call.target]
+    left, right = _RIGHT + 10, WIDTH - 10
+    marks: list[Mark] = []
+    if lit:
+        marks.append(Band(f"{key}/lit", left - 2, y - 20, right - left + 4, _CALL - 4))
+    text, *rest = wrap(call.text, right - left - 12, 2 if call.error else 1, mono=True)
+    below = rest[0] if rest else fit(call.payload, right - left - 12)
+    tone = "unhealthy" if call.error else "ink"
+    middle = _inside((x0 + x1) / 2, text_width(text, mono=True), left, right)
+    ground = "wash" if lit else "panel"
+    wide = text_width(text, mono=True) + 8
+    marks.append(Band(f"{key}/ground", middle - wide / 2, y - 16, wide, 18, ground, 0))
+    marks.append(
+        Text(f"{key}/text", middle, y - 3, text, mono=True, tone=tone, anchor="middle", tooltip=call.text)
+    )
+    end = x1 - 3 if x1 > x0 else x1 + 3
+    look = "lit" if lit else "quiet"
+    marks.append(Line(f"{key}/arrow", ((x0, y + 5), (end, y + 5)), look, dashed=call.answer, arrow=True))  # type: ignore[arg-type]
+    if below:
+        wide = text_width(below, mono=bool(rest)) + 8
+        at = _inside((x0 + x1) / 2, wide - 8, left, right)
+        marks.append(Band(f"{key}/payload/ground", at - wide / 2, y + 11, wide, 17, ground, 0))
+        style = tone if rest else "muted"
+        tip = call.text if rest else call.payload
+        words = Text(
+            f"{key}/payload", at, y + 24, below, tone=style, mono=bool(rest), anchor="middle", tooltip=tip
+        )
+        marks.append(words)
+    return marks
+
+
+def _inside(middle: float, width: float, left: float, right: float) -> float:
+    """The middle of a text that stays between left and right."""
+    return min(max(middle, left + width / 2 + 4), right - width / 2 - 4)
+
+
+def _transitions() -> Table:
+    rows = tuple((before, event, after) for (before, event), after in PLUGIN_PHASES.items())
+    columns = ("phase.before", "event", "phase.after")
+    return Table(say("table.transitions"), tuple(say(f"table.{column}") for column in columns), rows)
+
+
+def _call_table(state: RegistrationState) -> Table:
+    rows = tuple((call.source, call.target, call.text, call.payload) for call in state.calls)
+    columns = ("from", "to", "call", "payload")
+    return Table(say("table.calls"), tuple(say(f"table.{column}") for column in columns), rows)
