@@ -1,1 +1,7 @@
-"""What a lab is made of: predict, check, questions, slides."""
+"""What a lab is made of: a cluster to drive, predictions, checks, slides."""
+
+from kubedev.lab.check import check, no_device_twice, only_healthy_devices, runs
+from kubedev.lab.predict import predict
+from kubedev.lab.session import Lab, manifests
+
+__all__ = ["Lab", "check", "manifests", "no_device_twice", "only_healthy_devices", "predict", "runs"]

@@ -21,7 +21,7 @@ from kubedev.views.path_state import (
     ResourceView,
 )
 
-__all__ = ["path_state"]
+__all__ = ["Log", "path_state"]
 
 assert _texts.TEXTS  # the texts of the messages below
 
@@ -174,3 +174,20 @@ def _doing(agent: KubeletState) -> str:
         if isinstance(talk.about, PodBound):
             return say("kubelet.admitting", pod=talk.about.pod.name)
     return ""
+
+
+class Log:
+    """The messages of a state as lines of text."""
+
+    def __init__(self, state: ClusterState, last: int | None = None) -> None:
+        messages = state.messages if last is None else state.messages[-last:] if last else ()
+        self.messages = tuple(_message(state, message) for message in messages)
+
+    def __repr__(self) -> str:
+        arrow = {True: "⇒", False: "→"}
+        return "\n".join(
+            f"{m.number:>3}  {say(f'party.{m.source}') + ' ' + arrow[m.stream] + ' ' + say(f'party.{m.target}'):<22} {m.text}"
+            if m.source != m.target
+            else f"{m.number:>3}  {say(f'party.{m.source}'):<22} {m.text}"
+            for m in self.messages
+        )

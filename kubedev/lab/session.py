@@ -8,7 +8,7 @@ import atexit
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from kubedev.api.manifests import Manifests, load
 from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions
@@ -22,7 +22,11 @@ from kubedev.cluster.state import ClusterState
 from kubedev.deviceplugin.plugin import make_devices
 from kubedev.wire.backends import world
 
-__all__ = ["Lab", "new_node"]
+if TYPE_CHECKING:
+    from kubedev.lab.panel import Panel
+    from kubedev.lab.scene import Log
+
+__all__ = ["Lab", "manifests", "new_node"]
 
 T = TypeVar("T")
 Mode = Literal["live", "replay", "fork"]
@@ -59,6 +63,7 @@ class Lab:
         self.name = name
         self._settings = (nodes, transport, plugins)
         self._listeners: list[Callable[[], None]] = []
+        self._panel: Panel | None = None
         self._looking: int | None = None
         self._fork: Cluster | None = None
         self._forked_at: int | None = None
@@ -122,6 +127,18 @@ class Lab:
         ids = {i for resources in held.values() for info in resources.values() for i in info.devices}
         return tuple(sorted(ids))
 
+    def log(self, last: int | None = None) -> "Log":
+        """The messages up to the step that is shown, or the last ones of them."""
+        from kubedev.lab.scene import Log
+
+        return Log(self.state, last)
+
+    def output(self, pod: str) -> str:
+        """What the processes of a pod's containers have printed."""
+        uid = self.pod(pod).uid
+        containers = [c for c in self.state.containers.values() if c.pod_uid == uid]
+        return "\n".join(line for container in containers for line in container.output)
+
     # What you do
 
     def plugin(
@@ -154,7 +171,7 @@ class Lab:
         self.do(e.HealthSet(*key, device, HEALTHY if healthy else UNHEALTHY))
 
     def apply(self, manifest: str | Path, source: str = "", rename: bool = False) -> Manifests:
-        """Create what a manifest says (its YAML text, or its path). All of it is checked before any is created.
+        """Create what a manifest says: the name of one of the labs', a path, or YAML text. All of it is checked before any is created.
 
         Raises ManifestError, or ClusterError where a name is taken; with `rename` pods get a free name then.
         For a node that says how many devices it has, a plugin with so many is started, since no kubelet can
@@ -243,6 +260,15 @@ class Lab:
         ]
         return max(min(due) - state.now, 1.0) if due else 0.0
 
+    def show(self, title: str = "", paced: bool = True) -> "Panel":
+        """The live picture with its buttons. `paced`: messages are shown one after another."""
+        from kubedev.lab.panel import Panel
+
+        if self._panel is not None:
+            self._panel.close()
+        self._panel = Panel(self, manifests(), title, paced)
+        return self._panel
+
     # History
 
     def seek(self, step: int) -> None:
@@ -314,6 +340,8 @@ class Lab:
         atexit.unregister(self.close)
         if _open.get(self.name) is self:
             del _open[self.name]
+        if self._panel is not None:
+            self._panel.close()
         self._close_clusters()
 
     def __enter__(self) -> "Lab":
@@ -413,6 +441,15 @@ class Lab:
                     )
 
 
+def manifests() -> dict[str, Path]:
+    """The manifests that come with the labs, by name: those beside the notebook first, the package's else."""
+    package = Path(__file__).parents[1]
+    for folder in (Path("manifests"), package / "labs/manifests", package.parent / "labs/manifests"):
+        if folder.is_dir():
+            return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    return {}
+
+
 def asked_resources(pods: Iterable[Pod]) -> set[str]:
     """The extended resources that pods ask for."""
     return {
@@ -425,6 +462,8 @@ def asked_resources(pods: Iterable[Pod]) -> set[str]:
 
 
 def _read(manifest: str | Path, source: str) -> tuple[str, str]:
+    if isinstance(manifest, str) and manifest in (known := manifests()):
+        manifest = known[manifest]
     if isinstance(manifest, Path) or ("\n" not in manifest and Path(manifest).is_file()):
         path = Path(manifest)
         return path.read_text(), source or path.name
