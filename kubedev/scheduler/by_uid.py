@@ -1,11 +1,11 @@
 """A mapping of pods by uid that is a value, and still cheap to change when it is large.
 
 Copying one dict of 50,000 pods for every pod that is scheduled would take longer than most of the cycle. Here a
-change copies one small dict, and the tuple of all of them.
+change copies one small dict, and the dict of all of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from zlib import crc32
 
 from kubedev.api.objects import Pod
@@ -19,37 +19,35 @@ BUCKETS = 256
 class PodsByUid(Mapping[str, Pod]):
     """Pods by uid, each in the bucket that its uid's checksum chooses. Equal to any mapping with the same pods."""
 
-    buckets: tuple[Mapping[str, Pod], ...] = ({},) * BUCKETS
+    buckets: Mapping[int, Mapping[str, Pod]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, pods: Iterable[Pod]) -> "PodsByUid":
         """A mapping of these pods."""
-        buckets: list[dict[str, Pod]] = [{} for _ in range(BUCKETS)]
+        buckets: dict[int, dict[str, Pod]] = {}
         for pod in pods:
-            buckets[bucket_of(pod.uid)][pod.uid] = pod
-        return cls(tuple(buckets))
+            buckets.setdefault(bucket_of(pod.uid), {})[pod.uid] = pod
+        return cls(buckets)
 
     def with_pod(self, pod: Pod) -> "PodsByUid":
         """With this pod, in place of an earlier version."""
-        return self._changed(pod.uid, {**self.buckets[bucket_of(pod.uid)], pod.uid: pod})
+        number = bucket_of(pod.uid)
+        return PodsByUid({**self.buckets, number: {**self.buckets.get(number, {}), pod.uid: pod}})
 
     def without(self, uid: str) -> "PodsByUid":
         """Without the pod of this uid."""
-        bucket = self.buckets[bucket_of(uid)]
-        return self._changed(uid, {key: pod for key, pod in bucket.items() if key != uid})
-
-    def _changed(self, uid: str, bucket: Mapping[str, Pod]) -> "PodsByUid":
         number = bucket_of(uid)
-        return PodsByUid((*self.buckets[:number], bucket, *self.buckets[number + 1 :]))
+        rest = {key: pod for key, pod in self.buckets[number].items() if key != uid}
+        return PodsByUid({**self.buckets, number: rest})
 
     def __getitem__(self, uid: str) -> Pod:
-        return self.buckets[bucket_of(uid)][uid]
+        return self.buckets.get(bucket_of(uid), {})[uid]
 
     def __iter__(self) -> Iterator[str]:
-        return (uid for bucket in self.buckets for uid in bucket)
+        return (uid for bucket in self.buckets.values() for uid in bucket)
 
     def __len__(self) -> int:
-        return sum(map(len, self.buckets))
+        return sum(map(len, self.buckets.values()))
 
 
 def bucket_of(uid: str) -> int:

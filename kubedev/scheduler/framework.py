@@ -1,5 +1,4 @@
-"""The scheduling framework: plugins, the points at which they are asked, and what comes of asking all of
-them.
+"""The scheduling framework: plugins, the points at which they are asked, and what comes of it.
 
 A plugin is any object with a `name` and some of these methods (`EXTENSION_POINTS`); nothing is to be
 inherited. One's own takes ten lines:
@@ -14,6 +13,10 @@ inherited. One's own takes ten lines:
             return Status(Code.UNSCHEDULABLE, ("node(s) were not quiet",), self.name)
 
     framework = default_framework().with_plugin(OnlyQuietNodes())
+
+Beside these methods, `events_to_register()` says which events may change the plugin's refusals (without it: any
+event), `unreserve` takes back what `reserve` did, and `add_pod` and `remove_pod` give a filter's state as if a node
+had one pod more or less: preemption tries its victims that way.
 
 Go: `pkg/scheduler/framework/interface.go`, `pkg/scheduler/framework/runtime/framework.go`.
 """
@@ -149,8 +152,12 @@ class Framework:
 
     def with_plugin(self, plugin: Plugin, weight: int = 1) -> "Framework":
         """With one plugin more, asked last; one of the same name is replaced in its place."""
-        names = [one.name for one in self.plugins]
-        if plugin.name in names:
+        methods = [point.method for point in EXTENSION_POINTS]
+        if not any(hasattr(plugin, method) for method in methods):
+            raise ValueError(
+                f"{plugin.name} has no method that is ever called; it needs one of {', '.join(methods)}"
+            )
+        if plugin.name in {one.name for one in self.plugins}:
             plugins = tuple(plugin if one.name == plugin.name else one for one in self.plugins)
         else:
             plugins = (*self.plugins, plugin)

@@ -136,6 +136,20 @@ def test_the_points_come_in_the_order_of_a_cycle() -> None:
     assert names[-3:] == ["PreBind", "Bind", "PostBind"]
 
 
+def test_a_plugin_that_is_never_asked_is_refused() -> None:
+    @dataclass(frozen=True)
+    class Misspelt:
+        name: str = "Misspelt"
+
+        def fliter(self, state: None, pod: Pod, node_info: NodeInfo) -> Status:
+            return SUCCESS
+
+    with pytest.raises(
+        ValueError, match="Misspelt has no method that is ever called; it needs one of pre_enq"
+    ):
+        default_framework().with_plugin(Misspelt())
+
+
 def test_an_unknown_plugin_cannot_be_taken_out() -> None:
     with pytest.raises(ValueError, match="no plugin 'NodeNmae' here, only SchedulingGates"):
         default_framework().without_plugin("NodeNmae")

@@ -7,7 +7,9 @@ import pytest
 from kubedev.api.objects import Pod
 from kubedev.api.selectors import Toleration
 from kubedev.scheduler.cluster_events import ASSIGNED_POD_DELETE, NODE_ADD
-from kubedev.scheduler.default_plugins import default_framework
+from kubedev.scheduler.default_hints import DEFAULT_EVENTS
+from kubedev.scheduler.default_plugins import DEFAULT_PLUGINS, default_framework
+from kubedev.scheduler.framework import may_refuse
 from kubedev.scheduler.nominator import Nominator
 from kubedev.scheduler.queue import SchedulingQueue
 from kubedev.scheduler.queue_transitions import TRANSITIONS, Place, Trigger
@@ -157,6 +159,11 @@ def test_the_same_uid_is_not_popped_twice() -> None:
     queue, again = queue.add(popped.pod, 1).pop()
     assert again is None
     assert queue.in_flight == (InFlight(popped),)
+
+
+def test_every_default_plugin_says_what_it_waits_for() -> None:
+    refusing = {plugin.name for plugin in DEFAULT_PLUGINS if may_refuse(plugin)}
+    assert refusing <= set(DEFAULT_EVENTS)
 
 
 def test_an_update_that_does_not_speak_of_it_leaves_a_nomination() -> None:
