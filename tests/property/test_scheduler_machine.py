@@ -205,6 +205,8 @@ class SchedulerMachine(RuleBasedStateMachine):
         if self.api.unseen:
             return
         queue, cache = self.state.queue, self.state.cache
+        for key in (*queue.active, *queue.backoff, *queue.unschedulable):
+            assert key.removeprefix("default/") in self.api.pods, "a pod that is gone does not wait"
         for pod in self.api.pods.values():
             bound = pod.uid in cache.pods
             place = queue.place_of(f"{pod.namespace}/{pod.name}")
