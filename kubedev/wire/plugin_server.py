@@ -2,11 +2,12 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from queue import SimpleQueue
 from typing import Any
 
 import grpc
 
-from kubedev.api.messages import ListAndWatchResponse, RegisterRequest, RpcError
+from kubedev.api.messages import Device, ListAndWatchResponse, RegisterRequest, RpcError
 from kubedev.deviceplugin.plugin import Plugin, answer
 from kubedev.wire.client import CHANNEL_OPTIONS, rpc_error
 from kubedev.wire.codec import METHODS, REGISTER
@@ -23,9 +24,8 @@ class PluginServer:
 
     def __init__(self, path: str, state: State) -> None:
         self._state = state
-        self._wake = threading.Condition()
-        self._version = 0
-        self._stopped = False
+        self._lock = threading.Lock()
+        self._streams: set[SimpleQueue[tuple[Device, ...] | None]] = set()
         handlers = {
             METHODS[name].path: unary(METHODS[name], self._answer)
             for name in METHODS
@@ -52,7 +52,7 @@ class PluginServer:
 
     def stop(self) -> None:
         """End the streams, then serve no more, and remove the socket."""
-        self._wake_streams(stop=True)
+        self._send(None)
         self._server.stop(grace=1)
 
     def kill(self) -> None:
@@ -60,14 +60,13 @@ class PluginServer:
         self._server.stop(remove_socket=False)
 
     def changed(self) -> None:
-        """Send the list again: the state has changed."""
-        self._wake_streams()
+        """Send the list again: the state has changed. No change is left out, however fast they come."""
+        self._send(self._state().devices)
 
-    def _wake_streams(self, stop: bool = False) -> None:
-        with self._wake:
-            self._version += 1
-            self._stopped = self._stopped or stop
-            self._wake.notify_all()
+    def _send(self, devices: tuple[Device, ...] | None) -> None:
+        with self._lock:
+            for stream in self._streams:
+                stream.put(devices)
 
     def _answer(self, request: Any, context: grpc.ServicerContext) -> Any:
         response = answer(self._state(), request)
@@ -76,13 +75,16 @@ class PluginServer:
         return response
 
     def _list_and_watch(self, _: bytes, context: grpc.ServicerContext) -> Iterator[ListAndWatchResponse]:
-        ended = not context.add_callback(self._wake_streams)
-        while not (ended or self._stopped):
-            seen = self._version
-            yield ListAndWatchResponse(self._state().devices)
-            with self._wake:
-                self._wake.wait_for(lambda seen=seen: self._version != seen or self._stopped)  # type: ignore[misc]
-            ended = not context.is_active()
+        stream: SimpleQueue[tuple[Device, ...] | None] = SimpleQueue()
+        with self._lock:
+            stream.put(self._state().devices)
+            self._streams.add(stream)
+        try:
+            if context.add_callback(lambda: stream.put(None)):
+                yield from map(ListAndWatchResponse, iter(stream.get, None))
+        finally:
+            with self._lock:
+                self._streams.discard(stream)
 
 
 class Registration:
