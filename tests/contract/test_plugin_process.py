@@ -67,6 +67,7 @@ def test_commands_and_events(directory: Path) -> None:
     tool = Tool(directory, "--resource", "a.b/nic", "--devices", "3", "--numa", "2")
     assert tool.hear() == {"event": "serving", "socket": str(directory / "a.b-nic.sock")}
     assert tool.hear() == {"event": "registered"}
+    kubelet.notes.wait(lambda notes: len(notes) == 3)
     tool.say("unhealthy d1")
     assert tool.hear() == {"event": "changed", "devices": 3, "healthy": 2}
     tool.say("what")
