@@ -113,10 +113,11 @@ class Work:
         queued = self.before.find_in_flight(new.uid)
         if queued is None:
             return False
-        current = replace(queued, pod=new)
-        self.line = [
-            replace(entry, queued=current) if is_pod(entry, new.uid) else entry for entry in self.line
-        ]
+        if old is not None:
+            current = replace(queued, pod=new)
+            self.line = [
+                replace(entry, queued=current) if is_pod(entry, new.uid) else entry for entry in self.line
+            ]
         self.line += [InFlight(event=event, old=old, new=new) for event in events]
         return True
 

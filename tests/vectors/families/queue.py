@@ -9,9 +9,18 @@ from kubedev.scheduler.queue import Durations, SchedulingQueue
 from kubedev.scheduler.queued_pod import QueuedPod, backoff_duration, less
 from kubedev.scheduler.scheduler_state import SchedulerState
 from kubedev.scheduler.watch_loop import observe
+from tests.vectors.runner import unequal
 
 IN_MILLISECONDS = Durations(initial_backoff=1000, max_backoff=10_000, max_in_unschedulable=300_000)
 CHANGES = {"add": "ADDED", "update": "MODIFIED", "delete": "DELETED"}
+
+
+def differences(case: dict[str, Any]) -> list[str]:
+    """Lists that are absent in a recorded step are empty."""
+    wanted = dict(case["out"])
+    if "steps" in wanted:
+        wanted["steps"] = [{"gated": [], "in_flight": []} | step for step in wanted["steps"]]
+    return list(unequal(wanted, answer(case["in"]), "out"))
 
 
 def answer(case_in: dict[str, Any]) -> dict[str, Any]:
@@ -57,12 +66,10 @@ def apply(state: SchedulerState, op: dict[str, Any]) -> tuple[SchedulerState, di
 
 def described(queue: SchedulingQueue) -> dict[str, Any]:
     waiting = queue.unschedulable.values()
-    lists = {
-        "gated": sorted(one.key for one in waiting if one.gated),
-        "in_flight": sorted(one.key for one in queue.pods_in_flight()),
-    }
     return {
         "activeQ": [one.key for one in queue.pop_order()],
         "backoffQ": {one.key: queue.backoff_until(one) for one in queue.backoff.values()},
         "unschedulable": sorted(one.key for one in waiting if not one.gated),
-    } | {name: keys for name, keys in lists.items() if keys}
+        "gated": sorted(one.key for one in waiting if one.gated),
+        "in_flight": sorted(one.key for one in queue.pods_in_flight()),
+    }
