@@ -12,7 +12,7 @@ from kubedev.kubelet.allocation import DevicesToAllocate, Step
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words, natural, natural_list
 from kubedev.views.path_devices import numa_text, short_names
-from kubedev.views.picture import Band, Cell, Line, Mark, Panel, Picture, Table, Text
+from kubedev.views.picture import Band, Cell, Line, Mark, Panel, Picture, Table, Text, table
 from kubedev.views.style import WIDTH, DeviceState, fit, text_width, wrap
 
 __all__ = ["COLUMNS", "allocation_picture"]
@@ -247,13 +247,11 @@ def _sets(decision: DevicesToAllocate) -> Table:
         rows.append(
             (say(f"sets.{column}"), str(len(members)), natural_list(members), say(f"sets.about.{column}"))
         )
-    columns = (say("table.set"), say("table.count"), say("table.devices.list"), say("table.why"))
-    return Table(say("table.sets"), columns, tuple(rows))
+    return table("sets", "set count devices.list why", rows)
 
 
 def _steps(decision: DevicesToAllocate) -> Table:
     rows = tuple(
         (step.rule, natural_list(step.offered), natural_list(step.taken), step.why) for step in decision.steps
     )
-    columns = (say("table.rule"), say("table.offered"), say("table.taken"), say("table.why"))
-    return Table(say("table.steps"), columns, rows)
+    return table("steps", "rule offered taken why", rows)

@@ -6,7 +6,7 @@ from kubedev.api.qos import QOSDecision
 from kubedev.api.quantity import Quantity
 from kubedev.api.requests import PodArithmetic, RequestStep, Role
 from kubedev.views.catalogue import say
-from kubedev.views.picture import Band, Line, Mark, Panel, Picture, Table, Text
+from kubedev.views.picture import Band, Line, Mark, Panel, Picture, Table, Text, table
 from kubedev.views.style import WIDTH, fit, fit_middle, text_width, wrap
 
 __all__ = ["Moment", "Part", "arithmetic_picture", "moments"]
@@ -202,5 +202,4 @@ def _table(life: tuple[Moment, ...]) -> Table:
         for moment in life
         for part in moment.parts
     )
-    columns = ("moment", "container", "role", "request", "needed")
-    return Table(say("table.arithmetic"), tuple(say(f"table.{column}") for column in columns), rows)
+    return table("arithmetic", "moment container role request needed", rows)

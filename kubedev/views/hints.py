@@ -10,7 +10,7 @@ from kubedev.kubelet.bitmask import iterate_bit_masks
 from kubedev.kubelet.hints import MaskVerdict, ResourceHints
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
-from kubedev.views.picture import Box, Look, Mark, Panel, Picture, Table, Text
+from kubedev.views.picture import Box, Look, Mark, Panel, Picture, Table, Text, table
 from kubedev.views.style import WIDTH, fit, fit_middle, wrap
 
 __all__ = ["hint_sentence", "hints_picture"]
@@ -191,5 +191,4 @@ def _table(resources: Sequence[ResourceHints]) -> Table:
         if not resource.masks:
             reason = say(f"hints.reason.{resource.reason}")
             rows.append((resource.resource, str(resource.request), "", "", "", "", reason))
-    columns = ("resource", "request", "mask", "all", "available", "reusable", "verdict")
-    return Table(say("table.hints"), tuple(say(f"table.{column}") for column in columns), tuple(rows))
+    return table("hints", "resource request mask all available reusable verdict", rows)

@@ -7,16 +7,22 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kubedev.views.path import path_picture
+from kubedev.views import samples
 from kubedev.views.picture import Picture
-from kubedev.views.samples import sample_path
 from kubedev.views.style import Theme
 from kubedev.views.svg import standalone
 
 __all__ = ["IMAGES", "draw", "main"]
 
 IMAGES: Mapping[str, Callable[[], Picture]] = {
-    "path": lambda: path_picture(sample_path()),
+    "path": samples.path,
+    "pod-arithmetic": samples.pod_arithmetic,
+    "registration": samples.registration,
+    "list-and-watch": samples.list_and_watch,
+    "allocation-sets": samples.allocation_sets,
+    "numa-board": samples.numa_board,
+    "hints": samples.hints,
+    "merge": samples.merge,
 }
 """Name of the file -> its picture."""
 

@@ -9,7 +9,7 @@ from kubedev.kubelet.merge import Candidate, Merge, Permutation, permutation_cou
 from kubedev.kubelet.topology import PolicyDecision
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
-from kubedev.views.picture import Band, Box, Look, Mark, Panel, Picture, Table, Text
+from kubedev.views.picture import Band, Box, Look, Mark, Panel, Picture, Table, Text, table
 from kubedev.views.style import SIZE_TITLE, WIDTH, fit, fit_middle, text_width
 
 __all__ = ["MOST_PERMUTATIONS", "Tried", "merge_picture", "try_permutations"]
@@ -150,7 +150,7 @@ def _tried(item: Tried, y: float, *, done: bool, best: bool) -> list[Mark]:
         marks.append(Band(f"{key}/best", 8, y - 18, _LEFT - 16, _ROW))
     marks += [
         Text(f"{key}/number", 18, y, f"{item.number:,}", tone="muted", bold=True),
-        Text(f"{key}/hints", 62, y, fit(hints, 252, mono=True), tone=tone, mono=True, tooltip=hints),
+        Text(f"{key}/hints", 76, y, fit(hints, 240, mono=True), tone=tone, mono=True, tooltip=hints),
     ]
     if done:
         why = fit(item.because, _LEFT - 456 - 14)
@@ -219,8 +219,7 @@ def _permutation_table(tried: Sequence[Tried]) -> Table:
         (str(t.number), " & ".join(map(_hint, t.permutation.hints)), _hint(t.permutation.merged), t.because)
         for t in tried[:200]
     )
-    columns = ("number", "hints", "merged", "why")
-    return Table(say("table.permutations"), tuple(say(f"table.{column}") for column in columns), rows)
+    return table("permutations", "number hints merged why", rows)
 
 
 def _candidate_table(merge: Merge) -> Table:
@@ -232,13 +231,11 @@ def _candidate_table(merge: Merge) -> Table:
         )
         for c in merge.candidates[:200]
     )
-    columns = ("merged", "preferred", "permutations")
-    return Table(say("table.candidates"), tuple(say(f"table.{column}") for column in columns), rows)
+    return table("candidates", "merged preferred permutations", rows)
 
 
 def _policy_table(decisions: Sequence[PolicyDecision]) -> Table:
     rows = tuple(
         (d.policy, mask_words(d.hint.numa_node_affinity), _preferred(d.hint), _outcome(d)) for d in decisions
     )
-    columns = ("policy", "mask", "preferred", "outcome")
-    return Table(say("table.policies"), tuple(say(f"table.{column}") for column in columns), rows)
+    return table("policies", "policy mask preferred outcome", rows)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from kubedev.views.catalogue import say
 from kubedev.views.grid import lay_out
 from kubedev.views.masks import mask_words
-from kubedev.views.path_devices import device_state, numa_text, short_names
+from kubedev.views.path_devices import device_cell, device_state, numa_text, short_names
 from kubedev.views.path_state import DeviceView, ResourceView
-from kubedev.views.picture import Band, Cell, Line, Mark, Panel, Picture, Pill, Table, Text, legend
+from kubedev.views.picture import Band, Cell, Line, Mark, Panel, Picture, Pill, Table, Text, legend, table
 from kubedev.views.style import SIZE_HEAD, WIDTH, DeviceState, fit, fit_middle, text_width
 
 __all__ = ["CpuView", "NumaBoard", "NumaNodeView", "numa_picture"]
@@ -152,16 +152,8 @@ def _cells(
     x, y, width = place
     grid = lay_out([len(devices)], width, _CELLS)
     labelled = all(text_width(name, bold=True) <= grid.size - 4 for name in names.values())
-    return [_cell(resource, device, names[device.id] if labelled else "", x + dx, y + 10 + dy, grid.size)
+    return [device_cell(resource.name, device, names[device.id] if labelled else "", (x + dx, y + 10 + dy), grid.size)
             for device, (dx, dy) in zip(devices, grid.groups[0].places, strict=True)]  # fmt: skip
-
-
-def _cell(resource: ResourceView, device: DeviceView, label: str, x: float, y: float, size: float) -> Cell:
-    state = device_state(device)
-    words = {"id": device.id, "state": state.word, "numa": numa_text(device.numa), "owner": device.owner}
-    tip = say("path.device.owned" if device.owner else "path.device", **words)
-    key = f"device/{resource.name}/{device.id}"
-    return Cell(key, x, y, size, label, state, tooltip=tip, action=f"device:{resource.name}:{device.id}")
 
 
 def _memory(node: NumaNodeView, memory: tuple[int, int], place: tuple[float, float, float]) -> list[Mark]:
@@ -203,7 +195,7 @@ def _lane(board: NumaBoard, top: float, places: dict[int, tuple[float, float]]) 
             marks.append(Line(f"between/{device.id}/{node}", ends, "quiet", dashed=True))
         name = names[resource.name][device.id]
         label = name if text_width(name, bold=True) <= size - 4 else ""
-        marks.append(_cell(resource, device, label, x, top + 16, size))
+        marks.append(device_cell(resource.name, device, label, (x, top + 16), size))
         if pitch > 70:
             words = fit(numa_text(device.numa), pitch - 6)
             at = x + size / 2
@@ -243,8 +235,7 @@ def _table(board: NumaBoard) -> Table:
             rows.append((*ids, resource.name, str(free), str(len(here))))
         if node.memory:
             rows.append((*ids, say("numa.memory"), _bytes(node.memory[0]), _bytes(node.memory[1])))
-    columns = ("numa", "socket", "what", "free", "total")
-    return Table(say("table.numa.board"), tuple(say(f"table.{column}") for column in columns), tuple(rows))
+    return table("numa.board", "numa socket what free total", rows)
 
 
 def _devices(board: NumaBoard) -> Table:
@@ -253,5 +244,4 @@ def _devices(board: NumaBoard) -> Table:
         for resource in board.resources
         for device in resource.devices
     )
-    columns = ("resource", "device", "numa", "health", "owner")
-    return Table(say("table.devices"), tuple(say(f"table.{column}") for column in columns), rows)
+    return table("devices", "resource device numa health owner", rows)

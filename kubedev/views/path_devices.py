@@ -9,7 +9,7 @@ from kubedev.views.path_state import DeviceView, NodeView, ResourceView
 from kubedev.views.picture import Band, Cell, Line, Mark, Text
 from kubedev.views.style import DeviceState, fit, fit_middle, text_width
 
-__all__ = ["device_state", "numa_text", "resource_marks", "short_names"]
+__all__ = ["device_cell", "device_state", "numa_text", "resource_marks", "short_names"]
 
 _GAP = 28.0
 _RESOURCES = 3
@@ -23,6 +23,18 @@ def device_state(device: DeviceView) -> DeviceState:
     if not device.healthy:
         return DeviceState.UNHEALTHY_IN_USE if device.owner else DeviceState.UNHEALTHY
     return DeviceState.ALLOCATED if device.owner else DeviceState.FREE
+
+
+def device_cell(
+    resource: str, device: DeviceView, label: str, place: tuple[float, float], size: float
+) -> Cell:
+    """Return the cell of a device, with its tooltip and the action `device:RESOURCE:ID`."""
+    state = device_state(device)
+    about = {"id": device.id, "state": state.word, "numa": numa_text(device.numa), "owner": device.owner}
+    tooltip = say("path.device.owned" if device.owner else "path.device", **about)
+    name = f"{resource}/{device.id}"
+    action = f"device:{resource}:{device.id}"
+    return Cell(f"device/{name}", *place, size, label, state, tooltip=tooltip, action=action)
 
 
 def numa_text(numa: Sequence[int]) -> str:
@@ -116,24 +128,15 @@ def _cells(resource: ResourceView, groups: _Groups, grid: Grid, origin: tuple[fl
     for (_, devices), group in zip(groups, grid.groups, strict=True):
         for device, (dx, dy) in zip(devices, group.places, strict=True):
             x, y = origin[0] + dx, origin[1] + dy
-            key = f"device/{resource.name}/{device.id}"
             label = names[device.id] if labelled else ""
-            action = f"device:{resource.name}:{device.id}"
-            state = device_state(device)
-            marks.append(Cell(key, x, y, grid.size, label, state, tooltip=_tooltip(device), action=action))
+            marks.append(device_cell(resource.name, device, label, (x, y), grid.size))
             if grid.named and device.owner:
                 owner = fit_middle(device.owner, 60)
                 at = (x + grid.size / 2, y + grid.size + 17)
                 tooltip = device.owner
+                key = f"device/{resource.name}/{device.id}"
                 marks.append(Text(f"{key}/owner", *at, owner, tone="muted", anchor="middle", tooltip=tooltip))
     return marks
-
-
-def _tooltip(device: DeviceView) -> str:
-    state, numa = device_state(device).word, numa_text(device.numa)
-    if device.owner:
-        return say("path.device.owned", id=device.id, state=state, numa=numa, owner=device.owner)
-    return say("path.device", id=device.id, state=state, numa=numa)
 
 
 def _numa_labels(

@@ -2,7 +2,7 @@
 
 from kubedev.views.catalogue import say
 from kubedev.views.path_state import PathState
-from kubedev.views.picture import Table
+from kubedev.views.picture import Table, table
 
 __all__ = ["path_tables"]
 
@@ -10,10 +10,6 @@ __all__ = ["path_tables"]
 def path_tables(state: PathState) -> tuple[Table, ...]:
     """Return the same facts as text."""
     return _devices(state), _pods(state), _messages(state)
-
-
-def _columns(*keys: str) -> tuple[str, ...]:
-    return tuple(say(f"table.{key}") for key in keys)
 
 
 def _devices(state: PathState) -> Table:
@@ -30,9 +26,7 @@ def _devices(state: PathState) -> Table:
         for resource in node.resources
         for device in resource.devices
     )
-    return Table(
-        say("table.devices"), _columns("node", "resource", "device", "numa", "health", "owner"), rows
-    )
+    return table("devices", "node resource device numa health owner", rows)
 
 
 def _pods(state: PathState) -> Table:
@@ -40,7 +34,7 @@ def _pods(state: PathState) -> Table:
         (pod.name, pod.phase, pod.node, pod.devices, ": ".join(p for p in (pod.reason, pod.message) if p))
         for pod in state.pods
     )
-    return Table(say("table.pods"), _columns("pod", "phase", "node", "devices", "reason"), rows)
+    return table("pods", "pod phase node devices reason", rows)
 
 
 def _messages(state: PathState) -> Table:
@@ -48,4 +42,4 @@ def _messages(state: PathState) -> Table:
         (str(message.number), say(f"party.{message.source}"), say(f"party.{message.target}"), message.text)
         for message in state.messages
     )
-    return Table(say("table.messages"), _columns("number", "from", "to", "text"), rows)
+    return table("messages", "number from to text", rows)

@@ -5,6 +5,7 @@ step: what keeps its key and changes its place is seen moving. Coordinates are p
 wide; the heading (title and sentence) stands above it and has no marks.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,6 +28,7 @@ __all__ = [
     "Table",
     "Text",
     "legend",
+    "table",
 ]
 
 Point = tuple[float, float]
@@ -183,6 +185,12 @@ class Picture:
     tables: tuple[Table, ...]
     alt: str
     width: float = WIDTH
+
+
+def table(name: str, columns: str, rows: Iterable[tuple[str, ...]]) -> Table:
+    """Return a table with caption and columns from the catalogue; `columns` are words of its keys."""
+    heads = tuple(say(f"table.{column}") for column in columns.split())
+    return Table(say(f"table.{name}"), heads, tuple(rows))
 
 
 def legend(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kubedev.kubelet.endpoint import PLUGIN_PHASES, Phase
 from kubedev.views.catalogue import say
-from kubedev.views.picture import Band, Box, Line, Look, Mark, Panel, Picture, Pill, Point, Table, Text
+from kubedev.views.picture import Band, Box, Line, Look, Mark, Panel, Picture, Pill, Point, Table, Text, table
 from kubedev.views.style import PILL_PADDING, WIDTH, fit, text_width, wrap
 
 __all__ = ["RegistrationState", "SequenceCall", "registration_picture"]
@@ -191,7 +191,7 @@ def _call(call: SequenceCall, index: int, y: float, lanes: dict[str, float], *, 
     marks: list[Mark] = []
     if lit:
         marks.append(Band(f"{key}/lit", left - 2, y - 20, right - left + 4, _CALL - 4))
-    text, *rest = wrap(call.text, right - left - 12, 2 if call.error else 1, mono=True)
+    text, *rest = wrap(call.text, right - left - 12, 2 if call.error else 1, mono=True) or [""]
     below = rest[0] if rest else fit(call.payload, right - left - 12)
     tone = "unhealthy" if call.error else "ink"
     middle = _inside((x0 + x1) / 2, text_width(text, mono=True), left, right)
@@ -224,11 +224,9 @@ def _inside(middle: float, width: float, left: float, right: float) -> float:
 
 def _transitions() -> Table:
     rows = tuple((before, event, after) for (before, event), after in PLUGIN_PHASES.items())
-    columns = ("phase.before", "event", "phase.after")
-    return Table(say("table.transitions"), tuple(say(f"table.{column}") for column in columns), rows)
+    return table("transitions", "phase.before event phase.after", rows)
 
 
 def _call_table(state: RegistrationState) -> Table:
     rows = tuple((call.source, call.target, call.text, call.payload) for call in state.calls)
-    columns = ("from", "to", "call", "payload")
-    return Table(say("table.calls"), tuple(say(f"table.{column}") for column in columns), rows)
+    return table("calls", "from to call payload", rows)

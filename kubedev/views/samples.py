@@ -1,5 +1,21 @@
-"""The moments that `images/` shows."""
+"""The moments that `images/` shows; the decisions in them are taken by the rooms they belong to."""
 
+from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions, PreferredAllocationResponse
+from kubedev.api.objects import Pod
+from kubedev.api.qos import compute_pod_qos
+from kubedev.api.requests import pod_arithmetic as work_out
+from kubedev.kubelet.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
+from kubedev.kubelet.devices import DeviceManagerState
+from kubedev.kubelet.endpoint import Endpoint
+from kubedev.kubelet.hints import ResourceHints, device_hints
+from kubedev.kubelet.merge import NUMAInfo
+from kubedev.kubelet.topology import BEST_EFFORT, NONE, RESTRICTED, SINGLE_NUMA_NODE, TopologyManager, decide
+from kubedev.views.allocation_sets import allocation_picture
+from kubedev.views.arithmetic import arithmetic_picture
+from kubedev.views.hints import hints_picture
+from kubedev.views.merge import merge_picture
+from kubedev.views.numa import CpuView, NumaBoard, NumaNodeView, numa_picture
+from kubedev.views.path import path_picture
 from kubedev.views.path_state import (
     ContainerView,
     DeviceView,
@@ -11,8 +27,21 @@ from kubedev.views.path_state import (
     PodView,
     ResourceView,
 )
+from kubedev.views.picture import Picture
+from kubedev.views.registration import RegistrationState, SequenceCall, registration_picture
+from kubedev.views.timeline import Sample, Timeline, timeline_picture
 
-__all__ = ["sample_path"]
+__all__ = [
+    "allocation_sets",
+    "hints",
+    "list_and_watch",
+    "merge",
+    "numa_board",
+    "path",
+    "pod_arithmetic",
+    "registration",
+    "sample_path",
+]
 
 _GPU = "example.com/gpu"
 _LOG: tuple[tuple[PartyName, PartyName, str, str], ...] = (
@@ -75,3 +104,119 @@ def _message(number: int) -> MessageView:
     file = "kubelet.sock" if label == "Register" else "example-gpu.sock" if about == _GPU else ""
     stream = text.startswith("ListAndWatch")
     return MessageView(number, source, target, text, label, sentence, about, file, "gpu-node-1", stream)
+
+
+def path() -> Picture:
+    """Lab 00."""
+    return path_picture(sample_path())
+
+
+def pod_arithmetic() -> Picture:
+    """Lab 01: an init container is hungrier than all that follows."""
+
+    def container(name: str, cpu: str, **more: str) -> dict[str, object]:
+        return {"name": name, "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}, **more}
+
+    init = [
+        container("load", "4"),
+        container("proxy", "500m", restartPolicy="Always"),
+        container("migrate", "1"),
+    ]
+    containers = [container("app", "2"), container("helper", "1")]
+    spec = {"initContainers": init, "containers": containers, "overhead": {"cpu": "250m"}}
+    pod = Pod.parse({"metadata": {"name": "trainer"}, "spec": spec})
+    return arithmetic_picture(work_out(pod), "cpu", compute_pod_qos(pod))
+
+
+def registration() -> Picture:
+    """Lab 02: the options have come, the plugin is connected."""
+    calls = (
+        SequenceCall("plugin", "kubelet", "Register", f"v1beta1, example-gpu.sock, {_GPU}"),
+        SequenceCall("kubelet", "plugin", "Dial", "/var/lib/kubelet/device-plugins/example-gpu.sock"),
+        SequenceCall("kubelet", "plugin", "GetDevicePluginOptions"),
+        SequenceCall("plugin", "kubelet", "DevicePluginOptions", "pre_start_required: false", answer=True),
+    )
+    files = ("kubelet.sock", "example-gpu.sock")
+    state = RegistrationState("connected", "asking options", "options come", calls, files=files)
+    return registration_picture(state)
+
+
+def list_and_watch() -> Picture:
+    """Lab 03: a device falls sick, the plugin stops, and after five minutes the capacity is gone."""
+    devices = tuple(DeviceView(str(i), (i // 4,), healthy=False) for i in range(8))
+    samples = (Sample(0, 8, 8), Sample(60, 8, 7), Sample(100, 8, 0), Sample(410, 0, 0))
+    messages = ((2.0, "8 devices"), (58.0, "8 devices, 1 Unhealthy"))
+    return timeline_picture(Timeline(_GPU, 470, devices, samples, messages, stops=(100,)))
+
+
+def allocation_sets() -> Picture:
+    """Lab 04: three devices are aligned and four are needed."""
+    sick, used = ("4",), ("1", "8")
+    ids = [str(i) for i in range(10)]
+    devices = {i: Device(i, UNHEALTHY if i in sick else HEALTHY, (int(i) // 5,)) for i in ids}
+    state = DeviceManagerState(
+        all_devices={_GPU: devices},
+        healthy_devices={_GPU: frozenset(ids) - frozenset(sick)},
+        unhealthy_devices={_GPU: frozenset(sick)},
+        allocated_devices={_GPU: frozenset(used)},
+        connections={1: Endpoint(_GPU, "example-gpu.sock", "connected", DevicePluginOptions(False, True))},
+        endpoints={_GPU: 1},
+    )
+    decision = _answered(state, DeviceRequest("trainer", "trainer", _GPU, 4), ("0", "2", "3", "5"))
+    return allocation_picture(decision, devices, 0b01)
+
+
+def _answered(
+    state: DeviceManagerState, request: DeviceRequest, preferred: tuple[str, ...]
+) -> DevicesToAllocate:
+    """Carry the conversation: the plugin prefers what is given."""
+    conversation = devices_to_allocate(state, request, affinity=0b01)
+    state, _ = next(conversation)
+    try:
+        conversation.send((state, PreferredAllocationResponse((preferred,))))
+    except StopIteration as end:
+        decision: DevicesToAllocate = end.value[1]
+        return decision
+    raise AssertionError("the plugin is asked once")
+
+
+def numa_board() -> Picture:
+    """Labs 05 and 06: two NUMA nodes, the mask on the second."""
+    cpus = {*range(5), 8, 9}
+    nodes = tuple(
+        NumaNodeView(
+            node,
+            node,
+            tuple(CpuView(cpu, "web" if cpu in cpus else "") for cpu in range(8 * node, 8 * node + 8)),
+            ((27 + 19 * node) << 30, 64 << 30),
+        )
+        for node in (0, 1)
+    )
+    owners = dict.fromkeys((0, 3, 6), "web")
+    devices = tuple(DeviceView(str(i), (i // 4,), i != 2, owners.get(i, "")) for i in range(8))
+    return numa_picture(NumaBoard(nodes, (ResourceView(_GPU, 8, 7, devices),), mask=0b10))
+
+
+def _two_resources() -> list[ResourceHints]:
+    def answer(resource: str, count: int, request: int, used: set[int]) -> ResourceHints:
+        devices = {str(i): Device(str(i), numa_nodes=(2 * i // count,)) for i in range(count)}
+        free = frozenset(devices) - {str(i) for i in used}
+        return device_hints(resource, request, devices, free, (0, 1))
+
+    return [answer("cpu", 16, 6, {0, 1, 2, 3, 4, 8, 9}), answer(_GPU, 8, 2, {0, 2, 3, 6})]
+
+
+def hints() -> Picture:
+    """Lab 05: what two resources answer on the machine of `numa_board`."""
+    return hints_picture(_two_resources(), (0, 1))
+
+
+def merge() -> Picture:
+    """Lab 06: their merge, and what each policy makes of it."""
+    answers = [{resource.resource: resource.hints} for resource in _two_resources()]
+    numa = NUMAInfo((0, 1))
+    decisions = [
+        decide(TopologyManager.new(policy, "container", numa), answers)
+        for policy in (NONE, BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)
+    ]
+    return merge_picture(decisions[2], decisions)

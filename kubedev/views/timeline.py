@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from kubedev.kubelet.endpoint import STOP_GRACE_PERIOD
 from kubedev.views.catalogue import say
 from kubedev.views.grid import lay_out
-from kubedev.views.path_devices import device_state, numa_text, short_names
+from kubedev.views.path_devices import device_cell, numa_text, short_names
 from kubedev.views.path_state import DeviceView
-from kubedev.views.picture import Band, Cell, Dots, Line, Mark, Panel, Picture, Point, Table, Text, legend
+from kubedev.views.picture import Band, Dots, Line, Mark, Panel, Picture, Point, Table, Text, legend, table
 from kubedev.views.style import WIDTH, DeviceState, fit, text_width
 
 __all__ = ["Sample", "Timeline", "timeline_picture"]
@@ -88,16 +88,13 @@ def _devices(timeline: Timeline) -> list[Mark]:
     labelled = all(text_width(name, bold=True) <= grid.size - 4 for name in names.values())
     for numa, group, placed in zip(numas, groups, grid.groups, strict=True):
         for device, (dx, dy) in zip(group, placed.places, strict=True):
-            state = device_state(device)
-            tip = say("path.device", id=device.id, state=state.word, numa=numa_text(numa))
             name = names[device.id] if labelled else ""
-            key, action = f"device/{device.id}", f"device:{timeline.resource}:{device.id}"
-            cell = Cell(key, 30 + dx, 42 + dy, grid.size, name, state, tooltip=tip, action=action)
-            marks.append(cell)
+            place = (30 + dx, 42 + dy)
+            marks.append(device_cell(timeline.resource, device, name, place, grid.size))
             if grid.named and device.owner:
                 owner = fit(device.owner, 60)
                 x, y = 30 + dx + grid.size / 2, 42 + dy + grid.size + 17
-                marks.append(Text(f"{key}/owner", x, y, owner, tone="muted", anchor="middle"))
+                marks.append(Text(f"owner/{device.id}", x, y, owner, tone="muted", anchor="middle"))
         words = fit(numa_text(numa), placed.width + 14)
         middle = 30 + placed.x + placed.width / 2
         key = f"numa/{'.'.join(map(str, numa))}"
@@ -148,17 +145,22 @@ def _lines(timeline: Timeline, end: float) -> list[Mark]:
         value = getattr(timeline.samples[-1], name) if timeline.samples else None
         if value is not None:
             last[name] = _y(value, most)
-    x = _x(timeline.now, end) + 10
-    for name, y in last.items():
-        together = len(last) == 2 and abs(last["capacity"] - last["allocatable"]) < 20
-        shift = (-7 if name == "capacity" else 13) if together else 5
-        if y > _BASE - 20:  # the labels of the axis are below
-            shift = -27 if together and name == "capacity" else -8
-        value = getattr(timeline.samples[-1], name)
-        words = f"{say(f'timeline.{name}')} {value}"
+    return marks + _line_labels(timeline, last, _x(timeline.now, end) + 10)
+
+
+def _line_labels(timeline: Timeline, last: dict[str, float], x: float) -> list[Mark]:
+    """The names and values at the ends of the lines: not over each other, nor over the axis below."""
+    order = sorted(last, key=lambda name: (last[name], name == "allocatable"))
+    places = [last[name] + 5 for name in order]
+    for index in range(1, len(places)):
+        places[index] = max(places[index], places[index - 1] + 20)
+    above = max(0.0, max(places, default=0.0) - (_BASE - 8))
+    marks: list[Mark] = []
+    for name, y in zip(order, places, strict=True):
+        words = f"{say(f'timeline.{name}')} {getattr(timeline.samples[-1], name)}"
         tone = "muted" if name == "capacity" else "accent"
-        anchor, at = ("start", x) if x + text_width(words, bold=True) < WIDTH - 8 else ("end", x - 20)
-        marks.append(Text(f"{name}/label", at, y + shift, words, tone=tone, bold=True, anchor=anchor))  # type: ignore[arg-type]
+        left = min(x, WIDTH - 8 - text_width(words, bold=True))
+        marks.append(Text(f"{name}/label", left, y - above, words, tone=tone, bold=True))
     return marks
 
 
@@ -212,10 +214,9 @@ def _sentence(timeline: Timeline) -> str:
 
 def _samples(timeline: Timeline) -> Table:
     rows = tuple((f"{s.at:g}", _number(s.capacity), _number(s.allocatable)) for s in timeline.samples)
-    columns = ("time", "capacity", "allocatable")
-    return Table(say("table.samples"), tuple(say(f"table.{column}") for column in columns), rows)
+    return table("samples", "time capacity allocatable", rows)
 
 
 def _message_table(timeline: Timeline) -> Table:
     rows = tuple((f"{at:g}", text) for at, text in timeline.messages)
-    return Table(say("table.messages"), (say("table.time"), say("table.text")), rows)
+    return table("messages", "time text", rows)

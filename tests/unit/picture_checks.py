@@ -1,6 +1,6 @@
 """What every picture must keep: nothing overlaps, nothing is cut, no text is too small."""
 
-from itertools import combinations
+from collections.abc import Iterator
 
 from kubedev.views.picture import Box, Cell, Dot, Line, Picture, Pill, Text
 from kubedev.views.style import PILL_PADDING, SIZE_TEXT, text_width
@@ -18,12 +18,10 @@ def problems(picture: Picture) -> list[str]:
         if isinstance(mark, Cell)
     ]
     found = [f"cut: {name}" for name, rect in [*texts, *pills, *cells] if not inside(picture, rect)]
-    found += [f"overlap: {a} | {b}" for (a, ra), (b, rb) in combinations(texts, 2) if overlap(ra, rb)]
+    found += [f"overlap: {a} | {b}" for a, b in overlapping(texts, 1.5)]
     found += [f"pill over text: {a} | {b}" for a, ra in pills for b, rb in texts if overlap(ra, rb)]
     found += [f"pill over cell: {a} | {b}" for a, ra in pills for b, rb in cells if overlap(ra, rb)]
-    found += [
-        f"cells overlap: {a} | {b}" for (a, ra), (b, rb) in combinations(cells, 2) if overlap(ra, rb, 0)
-    ]
+    found += [f"cells overlap: {a} | {b}" for a, b in overlapping(cells, 0)]
     found += [f"too small: {m.text}" for m in picture.marks if isinstance(m, Text) and m.size < SIZE_TEXT]
     found += [
         f"wider than its box: {line}" for m in picture.marks if isinstance(m, Box) for line in too_wide(m)
@@ -48,8 +46,22 @@ def pill_rect(mark: Pill) -> Rect:
 
 
 def too_wide(box: Box) -> list[str]:
-    lines = [(box.title, not box.mono and box.look not in ("muted", "dead", "impossible"), box.mono), *((line, False, False) for line in box.lines)]
+    lines = [
+        (box.title, not box.mono and box.look not in ("muted", "dead", "impossible"), box.mono),
+        *((line, False, False) for line in box.lines),
+    ]
     return [text for text, bold, mono in lines if text_width(text, bold=bold, mono=mono) > box.width - 12]
+
+
+def overlapping(named: list[tuple[str, Rect]], slack: float) -> Iterator[tuple[str, str]]:
+    """Pairs that overlap, from left to right: only what begins before the other ends is compared."""
+    ordered = sorted(named, key=lambda pair: pair[1][0])
+    for index, (a, rect) in enumerate(ordered):
+        for b, other in ordered[index + 1 :]:
+            if other[0] > rect[2]:
+                break
+            if overlap(rect, other, slack):
+                yield a, b
 
 
 def overlap(a: Rect, b: Rect, slack: float = 1.5) -> bool:

@@ -1,0 +1,124 @@
+"""Charts that people explore, as ordinary plotly figures: time lines, bars, and the matrix of a large machine.
+
+Only their data is sent to the browser. Sizes are given, since a hidden slide measures nothing, and so are
+colours, since plotly does not know the page's theme. plotly is imported when a figure is made.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kubedev.api.requests import PodArithmetic, Role
+from kubedev.kubelet.hints import ResourceHints
+from kubedev.views.arithmetic import moments
+from kubedev.views.catalogue import say
+from kubedev.views.masks import mask_words
+from kubedev.views.style import FONT, WIDTH, Theme, colour
+from kubedev.views.timeline import Timeline
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = ["arithmetic_figure", "hints_figure", "timeline_figure"]
+
+_GRACE = 300.0
+_VERDICTS = ("too few", "reusable left out", "not preferred", "preferred")
+
+
+def timeline_figure(timeline: Timeline, theme: Theme = "light") -> "Figure":
+    """Return capacity and allocatable as stepped lines, the grace shaded, the messages as marks."""
+    figure = _figure(say("timeline.title", resource=timeline.resource), theme, 420)
+    times = [*(sample.at for sample in timeline.samples), timeline.now]
+    for name, tone, dash in (("capacity", "muted", "dot"), ("allocatable", "accent", "solid")):
+        values = [getattr(sample, name) for sample in timeline.samples]
+        line = {"shape": "hv", "color": colour(tone, theme), "dash": dash, "width": 2.5}
+        figure.add_scatter(
+            x=times, y=[*values, *values[-1:]], name=say(f"timeline.{name}"), mode="lines", line=line
+        )
+    at = [message[0] for message in timeline.messages]
+    marker = {"symbol": "line-ns-open", "size": 14, "color": colour("ink", theme)}
+    texts = [message[1] for message in timeline.messages]
+    words = say("timeline.messages.row")
+    figure.add_scatter(x=at, y=[0] * len(at), name=words, mode="markers", marker=marker, text=texts)
+    for stop in timeline.stops:
+        figure.add_vrect(
+            x0=stop,
+            x1=stop + _GRACE,
+            fillcolor=colour("wash", theme),
+            layer="below",
+            line_width=0,
+            annotation_text=say("timeline.grace"),
+        )
+    figure.update_xaxes(title=say("timeline.axis"), rangemode="tozero")
+    figure.update_yaxes(title=say("timeline.count"), rangemode="tozero")
+    return figure
+
+
+def arithmetic_figure(arithmetic: PodArithmetic, resource: str, theme: Theme = "light") -> "Figure":
+    """Return a stacked bar for each moment of the pod's life, and the request as a line above them."""
+    figure = _figure(say("arithmetic.title", resource=resource), theme, 420)
+    life = moments(arithmetic, resource)
+    titles = [moment.title for moment in life]
+    tones = {Role.CONTAINER: "accent", Role.SIDECAR: "muted", Role.INIT: "card"}
+    for container, role in {(part.container, part.role): None for moment in life for part in moment.parts}:
+        amounts = [
+            sum(p.amount.milli_value() for p in moment.parts if p.container == container) / 1000
+            for moment in life
+        ]
+        marker = {
+            "color": colour(tones[role], theme),
+            "line": {"color": colour("accent", theme), "width": 1.5},
+        }
+        figure.add_bar(x=titles, y=amounts, name=f"{container} ({role})", marker=marker)
+    total = arithmetic.total.get(resource)
+    if total is not None:
+        words = f"{say('arithmetic.request')} {total}"
+        line = {"color": colour("accent", theme), "width": 2.5}
+        figure.add_hline(y=total.milli_value() / 1000, line=line, annotation_text=words)
+    figure.update_layout(barmode="stack")
+    figure.update_xaxes(title=say("arithmetic.axis"))
+    figure.update_yaxes(title=resource)
+    return figure
+
+
+def hints_figure(resources: Sequence[ResourceHints], theme: Theme = "light") -> "Figure":
+    """Return every mask of every resource as a heat map; for machines whose matrix is too wide to draw."""
+    figure = _figure(say("hints.title"), theme, 160 + 60 * len(resources))
+    shown = [resource for resource in resources if resource.masks]
+    masks = [mask_words(verdict.counts.mask) for verdict in shown[0].masks] if shown else []
+    steps = ("line", "line", "edge", "preferred")
+    scale = [[part, colour(steps[i], theme)] for i in range(4) for part in (i / 4, (i + 1) / 4)]
+    figure.add_heatmap(
+        x=masks,
+        y=[resource.resource for resource in shown],
+        z=[[_VERDICTS.index(verdict.verdict) for verdict in resource.masks] for resource in shown],
+        text=[[verdict.verdict for verdict in resource.masks] for resource in shown],
+        hovertemplate="%{y} %{x}: %{text}<extra></extra>",
+        colorscale=scale,
+        zmin=0,
+        zmax=3,
+        xgap=1,
+        ygap=3,
+        showscale=False,
+    )
+    figure.update_yaxes(autorange="reversed")
+    return figure
+
+
+def _figure(title: str, theme: Theme, height: int) -> "Figure":
+    from plotly.graph_objects import Figure, Layout
+
+    ink, line = colour("ink", theme), colour("line", theme)
+    axis = {"gridcolor": line, "zerolinecolor": line, "linecolor": line}
+    layout = Layout(
+        title={"text": title, "font": {"size": 20}},
+        width=WIDTH,
+        height=height,
+        font={"family": FONT, "size": 14, "color": ink},
+        paper_bgcolor=colour("ground", theme),
+        plot_bgcolor=colour("ground", theme),
+        margin={"l": 90, "r": 40, "t": 60, "b": 60},
+        xaxis=axis,
+        yaxis=axis,
+        template="none",
+    )
+    return Figure(layout=layout)
