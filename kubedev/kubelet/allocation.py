@@ -9,6 +9,7 @@ callGetPreferredAllocationIfAvailable`. Where Go takes from a set at random, the
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from kubedev.api.gotext import quote
 from kubedev.api.messages import (
@@ -35,6 +36,7 @@ __all__ = [
     "DeviceRequest",
     "DeviceSets",
     "DevicesToAllocate",
+    "Rule",
     "Step",
     "devices_to_allocate",
     "filter_by_affinity",
@@ -85,11 +87,29 @@ class DeviceRequest:
     required: int
 
 
+# What can settle a request before any device is taken, then where devices are taken from, in this order.
+Rule = Literal[
+    "same request",
+    "running",
+    "registered",
+    "healthy",
+    "held healthy",
+    "needed",
+    "reusable",
+    "available",
+    "preferred",
+    "aligned",
+    "unaligned",
+    "no affinity",
+    "rest",
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One thing that was decided: by which rule, among which devices, which were taken, and why."""
 
-    rule: str
+    rule: Rule
     why: str
     offered: Ids = NONE
     taken: Ids = NONE
@@ -144,7 +164,7 @@ class _Taking:
     steps: tuple[Step, ...] = ()
     asked: ContainerPreferredAllocationRequest | None = None
 
-    def take(self, rule: str, offered: Ids, why: str) -> "_Taking":
+    def take(self, rule: Rule, offered: Ids, why: str) -> "_Taking":
         """Take what is still needed, as far as these devices go. (Go: the closure allocateRemainingFrom)"""
         if self.needed == 0:
             return self
@@ -170,7 +190,7 @@ class _Taking:
             )
         return self.state, self._decision(self.sets.taken, None)
 
-    def fail(self, rule: str, error: str) -> Decided:
+    def fail(self, rule: Rule, error: str) -> Decided:
         """No devices. v1.32 leaves the marks of those taken so far; the switch 130145 removes them."""
         state = self.state
         if "130145" in state.switches:
@@ -178,7 +198,7 @@ class _Taking:
         failed = replace(self, steps=(*self.steps, Step(rule, error)))
         return state, failed._decision(None, error)
 
-    def nothing_to_do(self, rule: str, why: str) -> Decided:
+    def nothing_to_do(self, rule: Rule, why: str) -> Decided:
         """No devices, and no error either."""
         return self.state, replace(self, steps=(*self.steps, Step(rule, why)))._decision(None, None)
 

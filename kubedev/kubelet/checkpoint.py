@@ -180,7 +180,7 @@ def read_checkpoint(source: str | None) -> tuple[PodDevices, tuple[str, ...], st
 
 
 def _node_id(key: str) -> int:
-    if not key.lstrip("+-").isdecimal() or not -(2**63) <= int(key) < 2**63:
+    if not (key.isascii() and key.lstrip("+-").isdecimal()) or not -(2**63) <= int(key) < 2**63:
         raise ValueError(key)
     return int(key)
 

@@ -84,7 +84,8 @@ def server_socket_error(path: str) -> str | None:
 
 def socket_path(socket_dir: str, endpoint: str) -> str:
     """The plugin's socket. The endpoint is joined to the directory: `/x` stays in it, `../x` does not."""
-    return posixpath.normpath(posixpath.join(socket_dir, endpoint.lstrip("/")))
+    path = posixpath.normpath(posixpath.join(socket_dir, endpoint.lstrip("/")))
+    return path.removeprefix("/") if path.startswith("//") else path
 
 
 def register(

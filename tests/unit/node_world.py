@@ -62,7 +62,9 @@ class World:
     now: float = 0.0
     servers: dict[str, Served] = field(default_factory=dict)
     streams: dict[int, str] = field(default_factory=dict)
+    lists: dict[int, tuple[Device, ...]] = field(default_factory=dict)
     log: list[k.Effect] = field(default_factory=list)
+    history: list[tuple[k.KubeletEvent, float]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     hold: Callable[[Call], bool] = lambda call: False
     held: list[k.Ask] = field(default_factory=list)
@@ -81,7 +83,9 @@ class World:
         """Let events happen, and all that comes of them; the effects."""
         start, queue = len(self.log), list(events)
         while queue:
-            self.kubelet, effects = step(self.kubelet, queue.pop(0), self.now)
+            event = queue.pop(0)
+            self.history.append((event, self.now))
+            self.kubelet, effects = step(self.kubelet, event, self.now)
             self.log += effects
             for effect in effects:
                 queue += self._carry_out(effect)
@@ -109,6 +113,7 @@ class World:
         """The plugin's list on a stream, or the end of the stream where gRPC refuses a message of that size."""
         devices = self.servers[self.streams[client]].plugin.devices
         if sum(len(device.id) + 14 for device in devices) <= MAX_MESSAGE:
+            self.lists[client] = devices
             return k.ListReceived(client, devices)
         del self.streams[client]
         return k.StreamEnded(client, "rpc error: code = ResourceExhausted")

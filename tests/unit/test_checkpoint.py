@@ -109,6 +109,8 @@ def test_go_reads_this(text: str) -> None:
         ),
         ('{"Data":{"PodDeviceEntries":[{"DeviceIDs":{"0x1":[]}}]}}', 'key "0x1"'),
         ('{"Data":{"PodDeviceEntries":[{"DeviceIDs":{"9223372036854775808":[]}}]}}', "key"),
+        ('{"Data":{"PodDeviceEntries":[{"DeviceIDs":{"\uff11":[]}}]}}', "key"),
+        ('{"Data":{"PodDeviceEntries":[{"DeviceIDs":{"--1":[]}}]}}', "key"),
         ('{"Data":{"PodDeviceEntries":[{"AllocResp":"QUI"}]}}', "illegal base64"),
         ('{"Data":{"PodDeviceEntries":[{"AllocResp":"QUI*"}]}}', "illegal base64"),
         ('{"Data":{"PodDeviceEntries":[{"PodUID":7}]}}', "cannot unmarshal number"),

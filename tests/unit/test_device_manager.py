@@ -88,6 +88,8 @@ def test_every_phase_is_reached_and_left() -> None:
         ("/plugins", "../x", "/x"),
         ("/plugins", "", "/plugins"),
         ("/", "a//b/./c", "/a/b/c"),
+        ("//plugins", "x", "/plugins/x"),
+        ("plugins", "x", "plugins/x"),
     ],
 )
 def test_the_endpoint_is_joined_to_the_directory(directory: str, endpoint: str, expected: str) -> None:
