@@ -104,5 +104,6 @@ def _serve(notebook: Path, port: int, *, browser: bool) -> None:
         for number in _STOPS:
             signal.signal(number, lambda *_: server.stop(from_signal=True))
         url = f"{server.connection_url.rstrip('/')}{page}?token={token}"
-        print(say("lab.open", lab=notebook.stem, folder=notebook.parent, url=url), flush=True)
+        ready = say("lab.open", lab=notebook.stem, folder=notebook.parent, url=url)
+        server.io_loop.add_callback(print, ready, flush=True)  # it listens by then
         server.start()

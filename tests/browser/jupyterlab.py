@@ -1,0 +1,59 @@
+"""A lab in JupyterLab, as a test drives it."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from playwright.sync_api import ConsoleMessage, Locator, Page
+
+from tests.lab_server import LabServer
+
+Theme = Literal["light", "dark"]
+THEMES: dict[Theme, str] = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+
+# Said by JupyterLab itself, with any notebook.
+NOT_OURS = ("Could not restore the debugger state",)
+
+
+class LabPage:
+    """A notebook in JupyterLab; `errors` are the errors on the page's console."""
+
+    def __init__(self, page: Page, server: LabServer) -> None:
+        self.page = page
+        self.server = server
+        self.errors: list[str] = []
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def _console(self, message: ConsoleMessage) -> None:
+        where = message.location.get("url", "")
+        if message.type == "error" and not any(part in message.text + where for part in NOT_OURS):
+            self.errors.append(f"{message.text} ({where})")
+
+    def open(self, notebook: str, theme: Theme = "light") -> None:
+        """Open a notebook of the server's folder in a theme, and wait for its kernel."""
+        self.set_theme(theme)
+        self.page.goto(f"{self.server.base}/lab/tree/{notebook}?token={self.server.token}")
+        self.page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=60_000)
+        self.page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=60_000)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Choose a theme, from the next page on."""
+        path = "/lab/api/settings/@jupyterlab/apputils-extension:themes"
+        self.server.api(path, {"raw": f'{{"theme": "{THEMES[theme]}"}}'}, "PUT")
+
+    def run_all(self, timeout: float = 120) -> None:
+        """Run all cells from the menu, and wait until each has its number."""
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        self.page.wait_for_function(_ALL_RAN, timeout=timeout * 1000)
+
+    def output(self, cell: int) -> Locator:
+        """What the n-th code cell shows, from 0."""
+        return self.page.locator(".jp-CodeCell").nth(cell).locator(".jp-Cell-outputWrapper")
+
+
+_ALL_RAN = r"""() => {
+  const cells = [...document.querySelectorAll(".jp-NotebookPanel .jp-CodeCell")];
+  return cells.length && cells.every(cell => /\[\d+\]/.test(cell.querySelector(".jp-InputPrompt").textContent));
+}"""
+OpenLab = Callable[..., LabPage]

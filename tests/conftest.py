@@ -1,0 +1,22 @@
+"""What all tests share."""
+
+import os
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# A busy machine is slow now and then; that says nothing about the code.
+hypothesis.settings.register_profile("kubedev", deadline=None)
+hypothesis.settings.load_profile("kubedev")
+
+
+@pytest.fixture(scope="session")
+def real_manifests() -> Path:
+    """A folder with manifests that people really use; named by the environment, since it is not part of kubedev."""
+    folder = os.environ.get("KUBEDEV_REAL_MANIFESTS")
+    if not folder:
+        pytest.skip("KUBEDEV_REAL_MANIFESTS names no folder with real manifests")
+    return Path(folder)

@@ -1,0 +1,121 @@
+"""Imports go one way through the rooms, and only two rooms know of gRPC, pictures and widgets."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "kubedev"
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "labs" not in path.relative_to(PACKAGE).parts)
+CORE = ("api", "deviceplugin", "scheduler", "kubelet", "cluster")
+MAY_IMPORT = {
+    "api": set(),
+    "deviceplugin": {"api"},
+    "scheduler": {"api"},
+    "kubelet": {"api", "deviceplugin", "scheduler"},
+    "cluster": {"api", "deviceplugin", "scheduler", "kubelet"},
+    "wire": {"api", "deviceplugin", "kubelet", "cluster"},
+    "views": {"api", "deviceplugin", "scheduler", "kubelet", "cluster"},
+    "lab": {"api", "deviceplugin", "scheduler", "kubelet", "cluster", "views", "wire"},
+    "": set(),  # kubedev itself and its command line: rooms are imported by name when they are asked for
+}
+JUPYTER = {
+    "IPython",
+    "jupyter_client",
+    "jupyterlab",
+    "jupyterlab_server",
+    "nbclient",
+    "nbconvert",
+    "nbformat",
+}
+PICTURES = {"anywidget", "ipywidgets", "networkx", "numpy", "plotly", "traitlets"}
+PACKAGES = {
+    **{room: {"yaml"} for room in CORE},
+    "wire": {"google", "grpc", "rich", "watchfiles"},
+    "views": PICTURES,
+    "lab": PICTURES | JUPYTER | {"rich", "yaml"},
+    "": set(),
+}
+HEAVY = ("grpc", "plotly", "networkx", "numpy", "ipywidgets", "anywidget", "IPython", "jupyterlab")
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room_of(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in MAY_IMPORT else ""
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that a file imports, at whatever depth, but for those that only its types need."""
+    waiting: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            waiting.extend(node.orelse)
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = name_of(path).split(".")[: -node.level or None] if node.level else []
+            base = ".".join([*package, *([node.module] if node.module else [])])
+            yield from (
+                f"{base}.{alias.name}" if is_module(f"{base}.{alias.name}") else base for alias in node.names
+            )
+        waiting.extend(ast.iter_child_nodes(node))
+
+
+def is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def loaded_by(*modules: str) -> set[str]:
+    """The top-level packages that a fresh Python has loaded after importing modules."""
+    script = f"import sys, {', '.join(modules)}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
+    room = room_of(name_of(path))
+    for imported in imports(path):
+        top = imported.partition(".")[0]
+        if top == "kubedev":
+            assert room_of(imported) in MAY_IMPORT[room] | {room, ""}, imported
+        elif top not in sys.stdlib_module_names:
+            allowed = {"grpc_tools"} if path.name == "regenerate.py" else set()
+            assert top in PACKAGES[room] | allowed, imported
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    names = {name_of(path): path for path in MODULES}
+    graph = {
+        name: {found for found in imports(path) if found in names and found != name}
+        for name, path in names.items()
+    }
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def test_the_core_rooms_load_nothing_heavy() -> None:
+    core = [name_of(path) for path in MODULES if room_of(name_of(path)) in CORE]
+    assert loaded_by(*core).isdisjoint(HEAVY)
+
+
+def test_u21_import_kubedev_loads_no_grpc_nor_pictures() -> None:
+    assert loaded_by("kubedev").isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize("module", ["kubedev.__main__", "kubedev.wire.plugin_process"])
+def test_the_command_line_and_a_plugin_start_light(module: str) -> None:
+    assert loaded_by(module).isdisjoint(HEAVY)
