@@ -240,6 +240,7 @@ def restart(
 ) -> DeviceManagerState:
     """A kubelet that has just started: what it knows stands in the checkpoint file (None if there is none).
 
+    Bytes of the file that are no UTF-8 are to be read as surrogate escapes: Kubernetes reads such files too.
     `running` are the containers that the runtime reports as running, by pod uid. Every resource in the file
     has no device and a stopped plugin until one registers; its grace period begins now. A file that cannot
     be read is left alone until the next write: `read_error` says why, and the manager starts empty.
