@@ -57,6 +57,7 @@ class View {
     this.scroll = element("div", "kd-scroll", root);
     this.svg = document.createElementNS(SVG, "svg");
     this.svg.setAttribute("role", onAction ? "group" : "img");
+    this.interactive = Boolean(onAction);
     this.scroll.append(this.svg);
     this.details = element("details", "", root);
     this.summary = element("summary", "", this.details);
@@ -102,6 +103,7 @@ class View {
       if (before && before.node === node && before.place === place) continue;
       if (place) node.setAttribute("transform", `translate(${place})`);
       if (before && before.node !== node) before.node.replaceWith(node);
+      if (this.interactive && node.dataset.action) asButton(node);
       this.drawn.set(key, { node, place, text });
       if (animate) move(node, before, place, text);
     }
@@ -152,6 +154,13 @@ class View {
     this.tables[index] = body;
     return body;
   }
+}
+
+/** Let the keyboard reach a mark that does something; its tooltip is its name. */
+function asButton(node) {
+  node.setAttribute("tabindex", "0");
+  node.setAttribute("role", "button");
+  node.setAttribute("aria-label", node.querySelector("title")?.textContent ?? node.dataset.k);
 }
 
 const translation = (place) => (place ? `translate(${place.replace(/ |$/g, "px,").slice(0, -1)})` : "none");
@@ -229,8 +238,9 @@ export default {
     const state = states.get(model) ?? follow(model);
     el.classList.add("kd", "kubedev");
     const stage = element("div", "kd-stage", el);
-    const view = new View(stage, (action) => model.send({ action }));
-    view.show(state.doc, model.get("whole").table);
+    const { interactive, table } = model.get("whole");
+    const view = new View(stage, interactive ? (action) => model.send({ action }) : undefined);
+    view.show(state.doc, table);
     state.views.add(view);
     return () => state.views.delete(view);
   },

@@ -123,7 +123,12 @@ class LivePicture(anywidget.AnyWidget):
 
     def _whole(self) -> dict[str, object]:
         with self._writing:
-            return {"number": self._number, "document": to_json(self._document), "table": say("frame.table")}
+            return {
+                "number": self._number,
+                "document": to_json(self._document),
+                "table": say("frame.table"),
+                "interactive": self._on_action is not None,
+            }
 
     def _message(self, _widget: object, content: Mapping[str, Any], _buffers: object) -> None:
         if content.get("want") == "whole":

@@ -177,8 +177,7 @@ def _group(mark: Mark, content: str) -> str:
     if isinstance(mark, Pill) and mark.start is not None:
         attributes += f' data-from="{_numbers(*mark.start)}"'
     if isinstance(mark, Box | Cell) and mark.action:
-        name = escape(mark.tooltip or mark.key)
-        attributes += f' tabindex="0" role="button" data-action="{escape(mark.action)}" aria-label="{name}"'
+        attributes += f' data-action="{escape(mark.action)}"'
     tooltip = "" if isinstance(mark, Line | Dot | Dots) else mark.tooltip
     title = f"<title>{escape(tooltip)}</title>" if tooltip else ""
     return f"<g {attributes}>{title}{content}</g>"
