@@ -87,14 +87,14 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
         case e.FromKubelet(node, effect):
             yield from _from_kubelet(before, node, effect)
         case e.Watched("scheduler", change):
-            pod = change.object
-            if isinstance(pod, Pod) and change.type == "ADDED" and not pod.node_name:
-                yield "api", STORE, SCHEDULER, "pod-pending", {"pod": pod.name}
+            new = change.object
+            if isinstance(new, Pod) and change.type == "ADDED" and not new.node_name:
+                yield "api", STORE, SCHEDULER, "pod-pending", {"pod": new.name}
         case e.Watched(node, change):
-            pod = change.object
-            if isinstance(pod, Pod):
-                key = "pod-bound-here" if pod.deletion_timestamp is None else "pod-to-go"
-                yield "api", STORE, f"kubelet/{node}", key, {"pod": pod.name}
+            new = change.object
+            if isinstance(new, Pod):
+                key = "pod-bound-here" if new.deletion_timestamp is None else "pod-to-go"
+                yield "api", STORE, f"kubelet/{node}", key, {"pod": new.name}
         case e.SchedulerTurn():
             yield from _decided(after)
         case e.SchedulerWants(effect):

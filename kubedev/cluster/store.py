@@ -6,7 +6,7 @@ has a resource version, as in etcd.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass, Service
 
@@ -60,7 +60,7 @@ def put(store: Store, obj: Object) -> tuple[Store, WatchEvent]:
     known: Mapping[str, Object] = getattr(store, kind)
     old = known.get(_key(obj))
     changed = {**known, _key(obj): obj}
-    store = replace(store, version=store.version + 1, **{kind: changed})
+    store = _with(store, kind, changed)
     return store, WatchEvent("MODIFIED" if old else "ADDED", obj, old)
 
 
@@ -70,4 +70,9 @@ def deleted(store: Store, obj: Object) -> tuple[Store, WatchEvent]:
     known: Mapping[str, Object] = getattr(store, kind)
     old = known[_key(obj)]
     changed = {key: value for key, value in known.items() if key != _key(obj)}
-    return replace(store, version=store.version + 1, **{kind: changed}), WatchEvent("DELETED", old, old)
+    return _with(store, kind, changed), WatchEvent("DELETED", old, old)
+
+
+def _with(store: Store, kind: str, objects: Mapping[str, Object]) -> Store:
+    changes: dict[str, Any] = {kind: objects}
+    return replace(store, version=store.version + 1, **changes)

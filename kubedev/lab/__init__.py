@@ -1,7 +1,17 @@
-"""What a lab is made of: a cluster to drive, predictions, checks, slides."""
+"""What a lab is made of: a cluster to drive, pictures with knobs, predictions, checks, slides."""
 
 from kubedev.lab.check import check, no_device_twice, only_healthy_devices, runs
+from kubedev.lab.explore import explore
 from kubedev.lab.predict import predict
 from kubedev.lab.session import Lab, manifests
 
-__all__ = ["Lab", "check", "manifests", "no_device_twice", "only_healthy_devices", "predict", "runs"]
+__all__ = [
+    "Lab",
+    "check",
+    "explore",
+    "manifests",
+    "no_device_twice",
+    "only_healthy_devices",
+    "predict",
+    "runs",
+]

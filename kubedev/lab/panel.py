@@ -16,18 +16,39 @@ from kubedev.views.live import LivePicture
 from kubedev.views.path import path_picture
 from kubedev.views.picture import Picture
 
-__all__ = ["Panel"]
+__all__ = ["Draw", "Panel", "draw_path"]
+
+Draw = Callable[[Lab, int], Picture]
+"""Draws a step of a lab's history."""
 
 PACE = 0.45
 """How long each message is shown when the picture follows what happens, in seconds."""
 
 
+def draw_path(lab: Lab, step: int) -> Picture:
+    """The whole path at a step of the history, counted in messages."""
+    history = lab.history
+    state = history[step].state
+    return path_picture(
+        path_state(
+            state,
+            title=say("path.title"),
+            step=len(state.messages),
+            total=len(history.state.messages),
+            mode=lab.mode,
+            forked_at=None if lab.forked_at is None else len(history[lab.forked_at].state.messages),
+        )
+    )
+
+
 class Panel(widgets.VBox):
     """Picture, history and buttons. It follows the lab message by message until it has caught up."""
 
-    def __init__(self, lab: Lab, samples: dict[str, Path], title: str = "", paced: bool = True) -> None:
+    def __init__(
+        self, lab: Lab, samples: dict[str, Path], draw: "Draw | None" = None, paced: bool = True
+    ) -> None:
         self.lab = lab
-        self._title = title or say("path.title")
+        self._drawing = draw or draw_path
         self._samples = samples
         self._paced = paced
         self._shown = lab.position
@@ -37,15 +58,15 @@ class Panel(widgets.VBox):
         self._work = ThreadPoolExecutor(1, thread_name_prefix="kubedev panel")
         self.picture = LivePicture(self._draw(), frames=self._frames)
         self._make_controls()
-        super().__init__([self.picture, *self._rows()])
+        super().__init__(self._rows())
         self.add_class("kubedev-panel")
         self._unlisten = lab.listen(self._news.set)
         self._thread = threading.Thread(target=self._follow, name="kubedev player", daemon=True)
         self._thread.start()
         self._refresh()
 
-    def close(self) -> None:
-        """End the player's thread and the widgets."""
+    def sleep(self) -> None:
+        """Follow no more: the picture stays as it is, and its buttons say why they do nothing."""
         if self._closed.is_set():
             return
         self._closed.set()
@@ -54,47 +75,18 @@ class Panel(widgets.VBox):
         self._work.shutdown(wait=False, cancel_futures=True)
         if threading.current_thread() is not self._thread:
             self._thread.join(2)
-        super().close()
+        for control in self._controls:
+            control.disabled = True
+        self._say(say("panel.asleep"))
 
     # Drawing
 
     def _draw(self) -> Picture:
-        lab, step = self.lab, self._shown
-        history = lab.history
-        step = min(step, len(history) - 1)
-        return path_picture(
-            path_state(
-                history[step].state,
-                title=self._title,
-                step=step,
-                total=len(history) - 1,
-                mode=lab.mode,
-                forked_at=lab.forked_at,
-            )
-        )
+        return self._drawing(self.lab, min(self._shown, len(self.lab.history) - 1))
 
     def _frames(self) -> list[Picture]:
         """A picture for every message of the history, for pages without a kernel."""
-        history, lab = self.lab.history, self.lab
-        steps = [0] + [
-            i
-            for i in range(1, len(history))
-            if len(history[i].state.messages) > len(history[i - 1].state.messages)
-        ]
-        total = len(history) - 1
-        return [
-            path_picture(
-                path_state(
-                    history[i].state,
-                    title=self._title,
-                    step=i,
-                    total=total,
-                    mode="replay",
-                    forked_at=lab.forked_at,
-                )
-            )
-            for i in steps
-        ]
+        return [self._drawing(self.lab, step) for step in self.lab.message_steps()]
 
     def _follow(self) -> None:
         """Show one message after another; what nobody asked to see slowly is shown at once."""
@@ -113,14 +105,9 @@ class Panel(widgets.VBox):
 
     def _next(self, target: int) -> int:
         """The step to show next on the way to `target`: the next message forwards, at once anywhere else."""
-        history = self.lab.history
         if not self._paced or target < self._shown or self.lab.mode == "replay":
             return target
-        count = len(history[min(self._shown, target)].state.messages)
-        for step in range(self._shown + 1, target):
-            if len(history[step].state.messages) > count:
-                return step
-        return target
+        return next((step for step in self.lab.message_steps() if self._shown < step < target), target)
 
     def _refresh(self) -> None:
         self.picture.show(self._draw())
@@ -193,6 +180,9 @@ class Panel(widgets.VBox):
         self.seconds.tooltip = say("panel.seconds")
         self.clock = self._button("panel.clock", lambda: self.lab.advance(self.seconds.value))
         self.reset = self._button("panel.reset", self._reset)
+        self._controls = [
+            c for c in vars(self).values() if isinstance(c, widgets.CoreWidget) and c.has_trait("disabled")
+        ]
 
     def _rows(self) -> list[widgets.Widget]:
         def row(label: str, *parts: widgets.Widget) -> widgets.Widget:
@@ -206,9 +196,8 @@ class Panel(widgets.VBox):
 
         pasted = widgets.Accordion([widgets.VBox([self.yaml, self.apply])], selected_index=None)
         pasted.set_title(0, say("panel.yaml"))
-        return [
-            row("panel.history", self.back, self.slider, self.forward, self.live, self.go_live, self.pace),
-            row("panel.pods", self.sample, self.add, self.pod, self.delete),
+        above = [
+            row("panel.pods", self.sample, self.add, self.pod, self.delete, self.reset),
             row(
                 "panel.plugin",
                 self.resource,
@@ -221,11 +210,13 @@ class Panel(widgets.VBox):
                 self.start,
                 self.kill,
             ),
-            row("panel.device-row", self.device, self.unhealthy, self.healthy),
-            row("panel.clock-row", self.seconds, self.clock, self.reset),
-            pasted,
-            self.notice,
         ]
+        below = [
+            row("panel.history", self.back, self.slider, self.forward, self.live, self.go_live, self.pace),
+            row("panel.device-row", self.device, self.unhealthy, self.healthy, self.seconds, self.clock),
+            pasted,
+        ]
+        return [self.notice, *above, self.picture, *below]
 
     def _button(self, key: str, action: Callable[[], Any], primary: bool = False) -> widgets.Button:
         button = widgets.Button(
@@ -255,7 +246,8 @@ class Panel(widgets.VBox):
 
     def _slid(self, change: dict[str, Any]) -> None:
         if not self._setting:
-            self._do(lambda: self.lab.seek(min(change["new"], len(self.lab.history) - 1)))
+            steps = self.lab.message_steps()
+            self._do(lambda: self.lab.seek(steps[min(change["new"], len(steps) - 1)]))
 
     def _to_live(self) -> None:
         if self.lab.mode == "replay":
@@ -302,11 +294,12 @@ class Panel(widgets.VBox):
         self._news.set()
 
     def _update_controls(self) -> None:
-        lab, last = self.lab, len(self.lab.history) - 1
+        lab = self.lab
+        steps = lab.message_steps()
         self._setting = True
         try:
-            self.slider.max = max(last, 1)
-            self.slider.value = min(self._shown, last)
+            self.slider.max = max(len(steps) - 1, 1)
+            self.slider.value = sum(1 for step in steps if step <= self._shown) - 1
         finally:
             self._setting = False
         state = lab.state
@@ -338,5 +331,5 @@ def _offer(choice: widgets.Dropdown, options: list[Any]) -> None:
         return
     kept, values = choice.value, [o[1] if isinstance(o, tuple) else o for o in options]
     choice.options = options
-    if kept in values:
-        choice.value = kept
+    if values:
+        choice.value = kept if kept in values else values[0]

@@ -184,10 +184,9 @@ class Log:
         self.messages = tuple(_message(state, message) for message in messages)
 
     def __repr__(self) -> str:
-        arrow = {True: "⇒", False: "→"}
-        return "\n".join(
-            f"{m.number:>3}  {say(f'party.{m.source}') + ' ' + arrow[m.stream] + ' ' + say(f'party.{m.target}'):<22} {m.text}"
-            if m.source != m.target
-            else f"{m.number:>3}  {say(f'party.{m.source}'):<22} {m.text}"
-            for m in self.messages
-        )
+        return "\n".join(f"{m.number:>3}  {_who(m):<22} {m.text}" for m in self.messages)
+
+
+def _who(message: MessageView) -> str:
+    source, target = say(f"party.{message.source}"), say(f"party.{message.target}")
+    return source if source == target else f"{source} {'⇒' if message.stream else '→'} {target}"

@@ -23,7 +23,7 @@ from kubedev.deviceplugin.plugin import make_devices
 from kubedev.wire.backends import world
 
 if TYPE_CHECKING:
-    from kubedev.lab.panel import Panel
+    from kubedev.lab.panel import Draw, Panel
     from kubedev.lab.scene import Log
 
 __all__ = ["Lab", "manifests", "new_node"]
@@ -32,6 +32,9 @@ T = TypeVar("T")
 Mode = Literal["live", "replay", "fork"]
 NODES = ("gpu-node-1", "gpu-node-2", "gpu-node-3", "gpu-node-4")
 RESOURCES = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
+
+MAX_OPEN = 4
+"""How many labs stay open at once: each one has processes of its own, and a Binder has little memory."""
 
 _open: dict[str, "Lab"] = {}
 
@@ -43,7 +46,8 @@ def new_node(name: str, **labels: str) -> Node:
 
 
 class Lab:
-    """A cluster to experiment with. A lab of the same name that is still open is closed first.
+    """A cluster to experiment with. A lab of the same name that is still open is closed first, and the oldest one
+    where too many are.
 
     `nodes` is how many there are at the start (at most four). `transport` is `grpc` (real sockets, real processes)
     or `memory`; with `plugins="thread"` the plugins run in this process.
@@ -58,8 +62,8 @@ class Lab:
     ) -> None:
         if not 1 <= nodes <= len(NODES):
             raise ValueError(f"expected 1 to {len(NODES)} nodes, got {nodes}")
-        if name in _open:
-            _open.pop(name).close()
+        for older in [name] if name in _open else list(_open)[: len(_open) + 1 - MAX_OPEN]:
+            _open.pop(older).close()
         self.name = name
         self._settings = (nodes, transport, plugins)
         self._listeners: list[Callable[[], None]] = []
@@ -171,9 +175,9 @@ class Lab:
         self.do(e.HealthSet(*key, device, HEALTHY if healthy else UNHEALTHY))
 
     def apply(self, manifest: str | Path, source: str = "", rename: bool = False) -> Manifests:
-        """Create what a manifest says: the name of one of the labs', a path, or YAML text. All of it is checked before any is created.
+        """Create what a manifest says: the name of one of the labs', a path, or YAML text.
 
-        Raises ManifestError, or ClusterError where a name is taken; with `rename` pods get a free name then.
+        All of it is checked before any is created. Raises ManifestError, or ClusterError where a name is taken; with `rename` pods get a free name then.
         For a node that says how many devices it has, a plugin with so many is started, since no kubelet can
         hand out what no plugin offers.
         """
@@ -260,13 +264,16 @@ class Lab:
         ]
         return max(min(due) - state.now, 1.0) if due else 0.0
 
-    def show(self, title: str = "", paced: bool = True) -> "Panel":
-        """The live picture with its buttons. `paced`: messages are shown one after another."""
+    def show(self, draw: "Draw | None" = None, paced: bool = True) -> "Panel":
+        """The live picture with its buttons; `draw(lab, step)` draws another one than the path.
+
+        `paced`: messages are shown one after another.
+        """
         from kubedev.lab.panel import Panel
 
         if self._panel is not None:
-            self._panel.close()
-        self._panel = Panel(self, manifests(), title, paced)
+            self._panel.sleep()
+        self._panel = Panel(self, manifests(), draw, paced)
         return self._panel
 
     # History
@@ -279,13 +286,27 @@ class Lab:
         self._looking = None if step == last else step
         self._changed()
 
+    def message_steps(self) -> list[int]:
+        """The steps of the history at which a message was on its way, the start and the last step included."""
+        history = self.history
+        count = len(history)
+        steps = [0]
+        for step in range(1, count):
+            if len(history[step].state.messages) > len(history[step - 1].state.messages) or step == count - 1:
+                steps.append(step)
+        return steps
+
     def back(self) -> None:
         """Look one message back."""
-        self.seek(self._message_before())
+        count = len(self.state.messages)
+        steps = [s for s in self.message_steps() if len(self.history[s].state.messages) < count]
+        self.seek(max(steps, default=0))
 
     def forward(self) -> None:
         """Look one message on."""
-        self.seek(self._message_after())
+        count = len(self.state.messages)
+        steps = (s for s in self.message_steps() if len(self.history[s].state.messages) > count)
+        self.seek(next(steps, len(self.history) - 1))
 
     def go_live(self) -> None:
         """Start real plugins and containers in the state that is shown, and go on with them.
@@ -341,7 +362,7 @@ class Lab:
         if _open.get(self.name) is self:
             del _open[self.name]
         if self._panel is not None:
-            self._panel.close()
+            self._panel.sleep()
         self._close_clusters()
 
     def __enter__(self) -> "Lab":
@@ -381,20 +402,6 @@ class Lab:
             self._fork.close()
             self._fork = None
         self._live.close()
-
-    def _message_before(self) -> int:
-        count = len(self.state.messages)
-        step = self.position
-        while step > 0 and len(self.history[step].state.messages) >= count:
-            step -= 1
-        return step
-
-    def _message_after(self) -> int:
-        count = len(self.state.messages)
-        step, last = self.position, len(self.history) - 1
-        while step < last and len(self.history[step].state.messages) <= count:
-            step += 1
-        return step
 
     def _node_name(self, node: str) -> str:
         nodes = self.state.kubelets

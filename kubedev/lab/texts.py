@@ -93,7 +93,7 @@ TEXTS = {
     "log.bind": "bind {pod} to {node}",
     "label.bind": "bind",
     "log.pod-condition": "{pod}: {reason}",
-    "label.pod-condition": "{reason}",
+    "label.pod-condition": "no fit",
     "log.victim": "delete {pod} to make room",
     "label.victim": "evict",
     # The panel under a live picture.
@@ -146,6 +146,7 @@ TEXTS = {
     "panel.clock.tip": "Move the simulated clock on",
     "panel.reset": "Reset",
     "panel.reset.tip": "End everything and begin anew",
+    "panel.asleep": "This lab is closed, since newer ones were opened. Run its cell again to go on.",
     "panel.skipped": "Skipped {kind} {name}.",
     "panel.offer": "No plugin offers {resources} yet: choose how many devices and press Start plugin.",
     "panel.refused": "The kubelet refused the plugin: {error}",
