@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -80,7 +81,7 @@ class KubeletTool:
             topology = TopologyManager.new(BEST_EFFORT, "container", NUMAInfo(tuple(range(numa))))
             self.state = replace(self.state, topology=topology)
         self._written: str | None = None
-        self._wire = KubeletWire(GrpcTransport(self.directory), self._inbox.put)
+        self._wire = KubeletWire(GrpcTransport(self.directory), self._inbox.put, self.directory, count(1))
         self._say({"event": "listening", "socket": os.path.join(self.directory, KUBELET_SOCKET)})
         self._start(reboot=True)
         self._apply(SourcesReady())

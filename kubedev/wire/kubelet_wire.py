@@ -4,11 +4,11 @@ What comes of it is told as events. `carry_out`, `restart` and `close` are calle
 called from any.
 """
 
-import itertools
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import posixpath
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from kubedev.api.messages import Answer, RegisterRequest
+from kubedev.api.messages import Device, RegisterRequest
 from kubedev.kubelet.events import (
     Answered,
     Ask,
@@ -38,12 +38,17 @@ class _Connection:
 
 
 class KubeletWire:
-    """One kubelet's end of the wire. It listens from the beginning."""
+    """One kubelet's end of the wire. It listens from the beginning.
 
-    def __init__(self, transport: Transport, tell: Tell) -> None:
+    `socket_dir` is the kubelet's own name for the transport's directory. Numbers for Register calls are taken
+    from `ids`.
+    """
+
+    def __init__(self, transport: Transport, tell: Tell, socket_dir: str, ids: Iterator[int]) -> None:
         self._transport = transport
         self._tell = tell
-        self._ids = itertools.count(1)
+        self._socket_dir = socket_dir
+        self._ids = ids
         self._replies: dict[int, Reply] = {}
         self._connections: list[_Connection] = []
         self._listener: Listener = transport.listen(self._on_register)
@@ -56,12 +61,27 @@ class KubeletWire:
                     self._replies.pop(register_id)(error)
             case Ask(call_id, call):
                 connection = self._dial(call.socket) if call.method == "Dial" else self._newest(call.socket)
-                real = replace(call, socket=connection.socket)
-                connection.client.ask(real, lambda answer: self._answered(call_id, answer))
+                connection.client.ask(call, lambda answer: self._tell(Answered(call_id, answer)))
             case OpenStream(number, _, socket):
-                self._open_stream(number, self._newest(socket))
+                self.follow(number, socket)
             case CloseStream(number):
                 self.drop_stream(number)
+
+    def follow(self, number: int, socket: str, known: tuple[Device, ...] | None = None) -> None:
+        """Open ListAndWatch under the kubelet's number; a first list that is `known` already is not told."""
+        connection = self._newest(socket)
+        connection.number = number
+        old_news = [known]
+
+        def on_list(devices: tuple[Device, ...]) -> None:
+            if not old_news or devices != old_news.pop():
+                self._tell(ListReceived(number, devices))
+
+        def on_end(error: str) -> None:
+            connection.number = None
+            self._tell(StreamEnded(number, error))
+
+        connection.client.list_and_watch(on_list, on_end)
 
     def drop_stream(self, number: int) -> bool:
         """Close the connection of a stream as if the kubelet had lost it; False where it is not open."""
@@ -86,28 +106,17 @@ class KubeletWire:
         """A new connection; older ones to the same socket stay open only while a stream is on them."""
         for connection in [c for c in self._connections if c.socket == socket and c.number is None]:
             self._close(connection)
-        self._connections.append(_Connection(self._transport.connect(socket), socket))
+        real = posixpath.join(self._transport.directory, posixpath.relpath(socket, self._socket_dir))
+        self._connections.append(_Connection(self._transport.connect(posixpath.normpath(real)), socket))
         return self._connections[-1]
 
     def _newest(self, socket: str) -> _Connection:
         found = [connection for connection in self._connections if connection.socket == socket]
         return found[-1] if found else self._dial(socket)
 
-    def _open_stream(self, number: int, connection: _Connection) -> None:
-        connection.number = number
-
-        def on_end(error: str) -> None:
-            connection.number = None
-            self._tell(StreamEnded(number, error))
-
-        connection.client.list_and_watch(lambda devices: self._tell(ListReceived(number, devices)), on_end)
-
     def _close(self, connection: _Connection) -> None:
         self._connections.remove(connection)
         connection.client.close()
-
-    def _answered(self, call_id: int, answer: Answer) -> None:
-        self._tell(Answered(call_id, answer))
 
     def _on_register(self, request: RegisterRequest, reply: Reply) -> None:
         register_id = next(self._ids)

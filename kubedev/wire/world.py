@@ -4,25 +4,22 @@
 """
 
 import posixpath
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Protocol
 
-from kubedev.api.messages import HEALTHY, Device, RegisterRequest
+from kubedev.api.messages import HEALTHY
 from kubedev.cluster import events as e
 from kubedev.cluster.state import ClusterState, PluginState
 from kubedev.cluster.step import SOCKET_DIR
 from kubedev.kubelet import events as k
 from kubedev.kubelet import registration
+from kubedev.wire.kubelet_wire import KubeletWire
 from kubedev.wire.runtime import Runtime
 from kubedev.wire.transport import (
-    Client,
-    Listener,
     OnPluginEvent,
     PluginEvent,
     PluginHandle,
-    Reply,
     Transport,
 )
 
@@ -62,7 +59,7 @@ class World:
         self._backend = backend
         self._runtime = backend.runtime()
         self._nodes: dict[str, _Node] = {}
-        self._next_register = 0
+        self._register_ids = count(1)
 
     @property
     def directories(self) -> dict[str, str]:
@@ -105,14 +102,14 @@ class World:
                 known = agent.devices.all_devices.get(endpoint.resource)
                 stream = k.OpenStream(client, endpoint.resource, endpoint.socket)
                 if endpoint.phase == "connected" and stream not in to_come:
-                    self._nodes[name].follow(
+                    self._nodes[name].wire.follow(
                         client, endpoint.socket, tuple(known.values()) if known else None
                     )
             for call_id, talk in agent.talks.items():
                 if (name, call_id) in answers:
                     self._post(answers[name, call_id])
                 elif k.Ask(call_id, talk.call) not in to_come:
-                    self._nodes[name].carry_out(k.Ask(call_id, talk.call))
+                    self._nodes[name].wire.carry_out(k.Ask(call_id, talk.call))
 
     def carry_out(self, event: e.Event, state: ClusterState) -> None:
         """Do what an event asks of the world."""
@@ -135,7 +132,7 @@ class World:
             case e.FromKubelet(_, k.StopContainer(uid, name)):
                 self._runtime.stop((uid, name))
             case e.FromKubelet(node, effect):
-                self._nodes[node].carry_out(effect)
+                self._nodes[node].wire.carry_out(effect)
 
     def close(self) -> None:
         """End everything, and wait for it."""
@@ -145,11 +142,7 @@ class World:
         self._backend.close()
 
     def _add_node(self, name: str) -> None:
-        self._nodes[name] = _Node(name, self._backend, self._post, self._new_register_id)
-
-    def _new_register_id(self) -> int:
-        self._next_register += 1
-        return self._next_register
+        self._nodes[name] = _Node(name, self._backend, self._post, self._register_ids)
 
     def _start_container(self, effect: k.StartContainer, state: ClusterState, post: Post) -> None:
         uid, name = effect.pod_uid, effect.container
@@ -173,16 +166,15 @@ def _without(said: int, post: Post) -> Post:
 
 
 class _Node:
-    """One node: the kubelet's listener and clients, and the plugins that were started there."""
+    """One node: the kubelet's end of the wire, and the plugins that were started there."""
 
-    def __init__(self, name: str, backend: Backend, post: Post, register_id: Callable[[], int]) -> None:
-        self._name, self._backend, self._post, self._register_id = name, backend, post, register_id
+    def __init__(self, name: str, backend: Backend, post: Post, register_ids: Iterator[int]) -> None:
+        self._backend, self._post = backend, post
         self.transport = backend.transport(name)
-        self._replies: dict[int, Reply] = {}
-        self._dialed: dict[str, Client] = {}  # by socket: the newest connection
-        self._clients: dict[int, Client] = {}  # by the kubelet's number
         self.plugins: dict[str, PluginHandle] = {}
-        self._listener: Listener = self.transport.listen(self._on_register)
+        self.wire = KubeletWire(
+            self.transport, lambda event: post(e.OnKubelet(name, event)), SOCKET_DIR, register_ids
+        )
 
     def launch(self, plugin: PluginState) -> None:
         """Start a plugin, in place of an older one of the same resource."""
@@ -210,36 +202,7 @@ class _Node:
         if reboot:
             while self.plugins:
                 self.plugins.popitem()[1].kill()
-        self._listener.stop()
-        self._replies.clear()
-        self._listener = self.transport.listen(self._on_register)
-
-    def carry_out(self, effect: k.Effect) -> None:
-        match effect:
-            case k.Ask(call_id, call):
-                self._connection(call.socket, new=call.method == "Dial").ask(
-                    replace(call, socket=self._real(call.socket)),
-                    lambda answer: self._tell(k.Answered(call_id, answer)),
-                )
-            case k.OpenStream(client, _, socket):
-                self.follow(client, socket)
-            case k.CloseStream(client):
-                if client in self._clients:
-                    self._clients.pop(client).close()
-            case k.Reply(register_id, _, error):
-                if register_id in self._replies:
-                    self._replies.pop(register_id)(error)
-
-    def follow(self, client: int, socket: str, known: tuple[Device, ...] | None = None) -> None:
-        """Open ListAndWatch; a first list that is `known` already is no news."""
-        news = [known]
-
-        def on_list(devices: tuple[Device, ...]) -> None:
-            if devices != news.pop() if news else True:
-                self._tell(k.ListReceived(client, devices))
-
-        self._clients[client] = self._connection(socket)
-        self._clients[client].list_and_watch(on_list, lambda error: self._tell(k.StreamEnded(client, error)))
+        self.wire.restart()
 
     def adopt(self, plugin: PluginState) -> None:
         """Have a plugin that is registered already, without a word on the wire."""
@@ -250,23 +213,4 @@ class _Node:
     def close(self) -> None:
         for plugin in self.plugins.values():
             plugin.stop()
-        self._listener.stop()
-        for client in {*self._dialed.values(), *self._clients.values()}:
-            client.close()
-
-    def _connection(self, socket: str, new: bool = False) -> Client:
-        if new or socket not in self._dialed:
-            self._dialed[socket] = self.transport.connect(self._real(socket))
-        return self._dialed[socket]
-
-    def _real(self, socket: str) -> str:
-        relative = posixpath.relpath(socket, SOCKET_DIR)
-        return posixpath.normpath(posixpath.join(self.transport.directory, relative))
-
-    def _on_register(self, request: RegisterRequest, reply: Reply) -> None:
-        register_id = self._register_id()
-        self._replies[register_id] = reply
-        self._tell(k.PluginRegistering(register_id, request))
-
-    def _tell(self, event: k.KubeletEvent) -> None:
-        self._post(e.OnKubelet(self._name, event))
+        self.wire.close()
