@@ -231,13 +231,14 @@ def test_a_kubelet_that_stops_lets_waiting_plugins_go() -> None:
     assert "code = Unavailable" in str(answers.all[0])
 
 
-def test_a_stopped_process_is_not_noticed_but_left() -> None:
+def test_a_stopped_process_is_not_noticed_but_left(request: pytest.FixtureRequest) -> None:
     """SIGSTOP: the stream stays open, calls hang, and go on when the process does."""
     directory = private_directory()
     with nothing_left_behind():
         kubelet = Kubelet(GrpcTransport(directory))
         plugin = PluginProcess(Plugin("example.com/gpu", make_devices(2)), directory)
         plugin.start()
+        request.addfinalizer(plugin.kill)
         kubelet.notes.wait(lambda notes: len(notes) == 3)
         client = kubelet.clients[0]
         assert plugin.pid is not None

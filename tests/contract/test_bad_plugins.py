@@ -250,10 +250,11 @@ def test_a_device_that_flaps_a_hundred_times_a_second() -> None:
         plugin.stop()
 
 
-def test_a_stopped_process_keeps_its_devices_until_it_is_killed() -> None:
+def test_a_stopped_process_keeps_its_devices_until_it_is_killed(request: pytest.FixtureRequest) -> None:
     with node() as (kubelet, directory):
         plugin = PluginProcess(Plugin(GPU, make_devices(2)), str(directory))
         plugin.start()
+        request.addfinalizer(plugin.kill)
         kubelet.hear("list", devices=2)
         assert plugin.pid
         os.kill(plugin.pid, signal.SIGSTOP)

@@ -33,6 +33,16 @@ def directory() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+STARTED: list["subprocess.Popen[str]"] = []
+
+
+@pytest.fixture(autouse=True)
+def _end_what_a_failed_test_left() -> Iterator[None]:
+    yield
+    while STARTED:
+        STARTED.pop().kill()
+
+
 class Tool:
     """The tool as a process."""
 
@@ -43,6 +53,7 @@ class Tool:
             stdout=subprocess.PIPE,
             text=True,
         )
+        STARTED.append(self.process)
         self.heard: list[dict[str, Any]] = []
 
     def say(self, command: str) -> None:

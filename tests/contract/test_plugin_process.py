@@ -31,6 +31,16 @@ def directory() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+STARTED: list["subprocess.Popen[str]"] = []
+
+
+@pytest.fixture(autouse=True)
+def _end_what_a_failed_test_left() -> Iterator[None]:
+    yield
+    while STARTED:
+        STARTED.pop().kill()
+
+
 class Tool:
     """The command line tool, fed by hand."""
 
@@ -41,6 +51,7 @@ class Tool:
             stdout=subprocess.PIPE,
             text=True,
         )
+        STARTED.append(self.process)
 
     def say(self, line: str) -> None:
         assert self.process.stdin
