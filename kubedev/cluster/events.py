@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kubedev.api.messages import Device, DevicePluginOptions
 from kubedev.api.objects import Node, Pod
 from kubedev.cluster.store import Object, WatchEvent
+from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.events import Effect, KubeletEvent
 
 __all__ = [
@@ -44,6 +45,7 @@ class NodeCreated:
     """A machine joins: its node object, and a kubelet with an empty socket directory on it."""
 
     node: Node
+    config: KubeletConfig = KubeletConfig()
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from kubedev.cluster.state import KUBELET_SOCKET, ClusterState, ContainerState, 
 from kubedev.cluster.store import WatchEvent
 from kubedev.kubelet import kubelet
 from kubedev.kubelet.checkpoint import checkpoint_text
+from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.events import (
     ContainerExited,
     KubeletEvent,
@@ -92,8 +93,8 @@ def _apply(state: ClusterState, event: Event) -> ClusterState:
             return _scheduler_turn(state)
         case SchedulerWants(effect):
             return _from_scheduler(state, effect)
-        case NodeCreated(node):
-            return _node_created(state, node)
+        case NodeCreated(node, config):
+            return _node_created(state, node, config)
         case ObjectApplied(obj):
             return _write(state, obj)
         case PodCreated(pod):
@@ -160,8 +161,8 @@ def _with_sockets(state: ClusterState, node: str, add: str = "", remove: str = "
 # Kubelets
 
 
-def _node_created(state: ClusterState, node: Node) -> ClusterState:
-    agent = kubelet.new_kubelet(node, SOCKET_DIR)
+def _node_created(state: ClusterState, node: Node, config: KubeletConfig) -> ClusterState:
+    agent = kubelet.new_kubelet(node, SOCKET_DIR, config)
     state = replace(state, kubelets={**state.kubelets, node.name: agent})
     return _write(_with_sockets(state, node.name, add=KUBELET_SOCKET), node)
 
@@ -303,8 +304,13 @@ def _from_scheduler(state: ClusterState, effect: Any) -> ClusterState:
             condition = Condition("PodScheduled", "False", reason, message)
             name = pod.nominated_node_name if nominated is None else nominated
             return _write(state, replace(pod, conditions=(condition,), nominated_node_name=name))
-        case s.DeleteVictim(victim):
-            return _delete_pod(state, victim.uid) if victim.uid in state.store.pods else state
+        case s.DeleteVictim(victim, _, message):
+            pod = state.store.pods.get(victim.uid)
+            if pod is None:
+                return state
+            target = Condition("DisruptionTarget", "True", "PreemptionByScheduler", message)
+            state = _write(state, replace(pod, conditions=(*pod.conditions, target)))
+            return _delete_pod(state, victim.uid)
         case s.ClearNomination(asked):
             pod = state.store.pods.get(asked.uid)
             return _write(state, replace(pod, nominated_node_name="")) if pod else state

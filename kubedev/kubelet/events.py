@@ -175,12 +175,16 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class PodStatus:
-    """The pod's phase (Pending, Running, Succeeded, Failed) with reason and message, for the API server."""
+    """The pod's phase (Pending, Running, Succeeded, Failed) with reason and message, for the API server.
+
+    `device_health` is (container, resource, device, health), empty without the switch ResourceHealthStatus.
+    """
 
     uid: str
     phase: str
     reason: str = ""
     message: str = ""
+    device_health: tuple[tuple[str, str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,14 @@ from kubedev.api.messages import Answer, Call, Conversation
 from kubedev.api.objects import Node, Pod
 from kubedev.kubelet import device_manager, registration
 from kubedev.kubelet.admission import Admission, admit
+from kubedev.kubelet.capacity import (
+    CHECKPOINT_FILE,
+    allocated_resources_status,
+    pods_to_update,
+    should_reset_extended_resource_capacity,
+)
+from kubedev.kubelet.config import KubeletConfig
+from kubedev.kubelet.cpu_manager import CPUManagerState
 from kubedev.kubelet.devices import DeviceManagerState
 from kubedev.kubelet.events import (
     Answered,
@@ -42,9 +50,9 @@ from kubedev.kubelet.events import (
     StreamEnded,
 )
 from kubedev.kubelet.hints import TopologyHint
-from kubedev.kubelet.node_status import with_devices
+from kubedev.kubelet.node_status import with_devices, without_extended_resources
 from kubedev.kubelet.pods import PodRecord, api_phase, ended, moved, to_start
-from kubedev.kubelet.providers import DeviceProvider, within
+from kubedev.kubelet.providers import CPUProvider, DeviceProvider, within
 from kubedev.kubelet.run_options import start_container
 from kubedev.kubelet.topology import AffinityStore, HintProvider, TopologyManager
 
@@ -78,7 +86,9 @@ class KubeletState:
 
     node: Node
     socket_dir: str
+    config: KubeletConfig = KubeletConfig()
     devices: DeviceManagerState = DeviceManagerState()
+    cpus: CPUManagerState = CPUManagerState()
     topology: TopologyManager = TopologyManager()
     affinities: AffinityStore = AffinityStore()
     pods: Mapping[str, PodRecord] = field(default_factory=dict)
@@ -94,16 +104,22 @@ class KubeletState:
     @property
     def providers(self) -> "tuple[HintProvider[KubeletState], ...]":
         """The managers of resources, in the order in which the topology manager asks them."""
-        return (DeviceProvider(),)
+        return (DeviceProvider(), CPUProvider())
 
     def with_affinity(self, pod_uid: str, container: str, hint: TopologyHint) -> "KubeletState":
         """The state with this affinity in its store."""
         return replace(self, affinities=self.affinities.set_affinity(pod_uid, container, hint))
 
 
-def new_kubelet(node: Node, socket_dir: str) -> KubeletState:
-    """A kubelet that has just started for the first time, with no plugin and no pod."""
-    return KubeletState(node, socket_dir)
+def new_kubelet(node: Node, socket_dir: str, config: KubeletConfig | None = None) -> KubeletState:
+    """A kubelet that has just started for the first time, with no plugin and no pod.
+
+    Raises ValueError (TopologyManagerError, CPUManagerError, PolicyOptionError) with Kubernetes' text where a real
+    one would not start with this configuration.
+    """
+    config = config or KubeletConfig()
+    devices = DeviceManagerState(switches=config.switches)
+    return KubeletState(node, socket_dir, config, devices, config.cpus(), config.topology())
 
 
 def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
@@ -117,8 +133,11 @@ def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
             resource = registration.resource_of(state.devices, client)
             if resource is None:  # the stream of a client that has been replaced or disconnected
                 return state, ()
-            manager = device_manager.list_and_watch(state.devices, resource, devices)
-            return _write_node_status(replace(state, devices=manager), now)
+            changed = pods_to_update(state.devices, resource, devices)
+            state = replace(state, devices=device_manager.list_and_watch(state.devices, resource, devices))
+            state, effects = _write_node_status(state, now)
+            told = [_status(state, state.pods[uid]) for uid in changed if uid in state.pods]
+            return state, (*effects, *told)
         case StreamEnded(client):
             manager, close = device_manager.stream_ended(state.devices, client, now)
             state, effects = _write_node_status(replace(state, devices=manager), now)
@@ -157,7 +176,11 @@ def _conversation(state: KubeletState, about: Any, now: float) -> Conversation[K
         case (uid, container):
             pod = state.pods[uid].pod
             talk_ = device_manager.get_device_run_container_options(
-                state.devices, pod, _container(pod, container), state.active_pods()
+                state.devices,
+                pod,
+                _container(pod, container),
+                state.active_pods(),
+                state.affinities.get_affinity(uid, container).numa_node_affinity,
             )
             return within(state, talk_)
     raise TypeError(f"no conversation about {about!r}")
@@ -241,7 +264,7 @@ def _admitted(state: KubeletState, uid: str, admission: Admission, now: float) -
     if not admission.admit:
         record = moved(record, "refused", admission.reason, f"Pod was rejected: {admission.message}")
         state = _with_pod(state, record)
-        effects: Effects = (_status(record),)
+        effects: Effects = (_status(state, record),)
     else:
         record = moved(record, "admitted")
         running = frozenset(n for n in device_manager.running_containers(state.devices, uid))
@@ -250,8 +273,15 @@ def _admitted(state: KubeletState, uid: str, admission: Admission, now: float) -
     return state, effects + more
 
 
-def _status(record: PodRecord) -> PodStatus:
-    return PodStatus(record.pod.uid, api_phase(record), record.reason, record.message)
+def _status(state: KubeletState, record: PodRecord) -> PodStatus:
+    uid = record.pod.uid
+    health = tuple(
+        (container.name, resource, device, state_of)
+        for container in (*record.pod.init_containers, *record.pod.containers)
+        for resource, devices in allocated_resources_status(state.devices, uid, container.name).items()
+        for device, state_of in devices.items()
+    )
+    return PodStatus(uid, api_phase(record), record.reason, record.message, health)
 
 
 def _start_next(state: KubeletState, uid: str, now: float) -> Stepped:
@@ -270,7 +300,7 @@ def _start_next(state: KubeletState, uid: str, now: float) -> Stepped:
     names = {c.name for c in record.pod.containers}
     if record.phase == "Starting" and names <= record.running:
         record = moved(record, "all containers run")
-        state, effects = _with_pod(state, record), (*effects, _status(record))
+        state, effects = _with_pod(state, record), (*effects, _status(state, record))
     return state, effects
 
 
@@ -282,7 +312,7 @@ def _start(state: KubeletState, uid: str, container: str, result: Any, now: floa
     record = replace(record, starting=record.starting - {container})
     if isinstance(result, str):
         record = replace(record, waiting_for=container, reason="CreateContainerConfigError", message=result)
-        return _with_pod(state, record), (_status(record),)
+        return _with_pod(state, record), (_status(state, record),)
     record = replace(record, running=record.running | {container}, reason="", message="", waiting_for="")
     state, effects = _start_next(_with_pod(state, record), uid, now)
     return state, (start_container(record.pod, _container(record.pod, container), result), *effects)
@@ -330,7 +360,7 @@ def _container_exited(state: KubeletState, uid: str, container: str, exit_code: 
         good = not init_failed and all(code == 0 for name, code in record.exits if name in apps)
         record = moved(record, "all containers succeeded" if good else "a container failed")
         sidecars = tuple(StopContainer(uid, name) for name in sorted(record.running))
-        return _with_pod(state, record), (_status(record), *sidecars)
+        return _with_pod(state, record), (_status(state, record), *sidecars)
     return _start_next(state, uid, now)
 
 
@@ -358,14 +388,20 @@ def _write_node_status(state: KubeletState, now: float) -> Stepped:
 def _restart(state: KubeletState, checkpoint: str | None, reboot: bool, now: float) -> Stepped:
     streams = tuple(CloseStream(client) for client in registration.clients(state.devices))
     running = {} if reboot else {uid: r.running for uid, r in state.pods.items() if r.running}
-    devices = device_manager.restart(checkpoint, now, running=running, switches=state.devices.switches)
+    files = ["kubelet.sock"] + ([CHECKPOINT_FILE] if checkpoint is not None else [])
+    node = state.node
+    if should_reset_extended_resource_capacity(files, state.config.switches):
+        node = without_extended_resources(node)
     fresh = KubeletState(
-        state.node,
+        node,
         state.socket_dir,
-        devices,
+        state.config,
+        device_manager.restart(checkpoint, now, running=running, switches=state.config.switches),
+        state.config.cpus(state.cpus.checkpoint),
         state.topology,
         next_call=state.next_call,
         next_client=state.next_client,
     )
+    changed = (NodeStatus(node.capacity, node.allocatable),) if node != state.node else ()
     state, effects = _write_node_status(fresh, now)
-    return state, streams + effects
+    return state, (*streams, *(effects or changed))

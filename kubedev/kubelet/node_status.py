@@ -10,7 +10,7 @@ from kubedev.api.objects import Node
 from kubedev.api.quantity import Quantity
 from kubedev.kubelet.capacity import Capacity
 
-__all__ = ["with_devices"]
+__all__ = ["with_devices", "without_extended_resources"]
 
 
 def with_devices(node: Node, counts: Capacity) -> Node:
@@ -32,3 +32,12 @@ def with_devices(node: Node, counts: Capacity) -> Node:
     allocatable |= {name: capacity[name] for name in capacity if is_extended_resource_name(name)}
     allocatable |= {name: Quantity.of(count) for name, count in counts.allocatable.items()}
     return replace(node, capacity=capacity, allocatable=allocatable)
+
+
+def without_extended_resources(node: Node) -> Node:
+    """The node with 0 of every extended resource: it was made anew, and no plugin has said what there is.
+
+    Source: `pkg/kubelet/kubelet_node_status.go: reconcileExtendedResource`.
+    """
+    zeros = {name: Quantity.of(0) for name in node.capacity if is_extended_resource_name(name)}
+    return replace(node, capacity={**node.capacity, **zeros}, allocatable={**node.allocatable, **zeros})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kubedev.api.messages import Conversation
 from kubedev.api.objects import Container, Pod
-from kubedev.kubelet import device_hints, device_manager
+from kubedev.kubelet import cpu_hints, cpu_manager, device_hints, device_manager
 from kubedev.kubelet.devices import DeviceManagerState
 from kubedev.kubelet.hints import ResourceHints, TopologyHint
 from kubedev.kubelet.topology import Allocated, Refusal
@@ -14,7 +14,7 @@ from kubedev.kubelet.topology import Allocated, Refusal
 if TYPE_CHECKING:
     from kubedev.kubelet.kubelet import KubeletState
 
-__all__ = ["DeviceProvider", "within"]
+__all__ = ["CPUProvider", "DeviceProvider", "within"]
 
 R = TypeVar("R")
 
@@ -66,3 +66,39 @@ class DeviceProvider:
         )
         state, decision = yield from within(state, conversation)
         return state, Allocated(decision, Refusal.unexpected(decision.error) if decision.error else None)
+
+
+@dataclass(frozen=True, slots=True)
+class CPUProvider:
+    """The CPU manager."""
+
+    name: str = "cpus"
+
+    def get_topology_hints(
+        self, state: "KubeletState", pod: Pod, container: Container
+    ) -> tuple["KubeletState", Mapping[str, ResourceHints]]:
+        """Where could this container's own CPUs come from?"""
+        state = _without_stale_cpus(state)
+        return state, cpu_hints.get_topology_hints(state.cpus, pod, container)
+
+    def get_pod_topology_hints(
+        self, state: "KubeletState", pod: Pod
+    ) -> tuple["KubeletState", Mapping[str, ResourceHints]]:
+        """Where could the whole pod's own CPUs come from?"""
+        state = _without_stale_cpus(state)
+        return state, cpu_hints.get_pod_topology_hints(state.cpus, pod)
+
+    def allocate(
+        self, state: "KubeletState", pod: Pod, container: Container, affinity: TopologyHint
+    ) -> Conversation["KubeletState", Allocated]:
+        """Choose CPUs; nobody is asked."""
+        yield from ()
+        state = _without_stale_cpus(state)
+        cpus, decision = cpu_manager.allocate(state.cpus, pod, container, affinity.numa_node_affinity)
+        return replace(state, cpus=cpus), Allocated(decision, decision.refusal)
+
+
+def _without_stale_cpus(state: "KubeletState") -> "KubeletState":
+    if not state.devices.sources_ready:
+        return state
+    return replace(state, cpus=cpu_manager.remove_stale_state(state.cpus, state.active_pods()))

@@ -3,9 +3,10 @@
 from kubedev.lab.check import check, no_device_twice, only_healthy_devices, runs
 from kubedev.lab.explore import explore
 from kubedev.lab.predict import predict
-from kubedev.lab.session import Lab, manifests
+from kubedev.lab.session import KubeletConfig, Lab, manifests
 
 __all__ = [
+    "KubeletConfig",
     "Lab",
     "check",
     "explore",

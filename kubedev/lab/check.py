@@ -48,7 +48,9 @@ def runs(*pods: str) -> Invariant:
             if name not in found:
                 yield say("check.no-pod", pod=name)
             elif found[name].phase != "Running":
-                why = found[name].message or next((c.message for c in found[name].conditions if c.message), "")
+                why = found[name].message or next(
+                    (c.message for c in found[name].conditions if c.message), ""
+                )
                 yield say("check.not-running", pod=name, phase=found[name].phase or "Pending", why=why)
 
     return broken

@@ -31,7 +31,9 @@ class Prediction:
 
     def __init__(self, key: str, question: str, fields: Mapping[str, tuple[Value, ...]]) -> None:
         if not fields or not all(fields.values()):
-            raise ValueError("expected a name and its possible values for each field, as in capacity=range(9)")
+            raise ValueError(
+                "expected a name and its possible values for each field, as in capacity=range(9)"
+            )
         self.key, self.question, self.fields = key, question, fields
         self.answers: dict[str, Value] = {
             name: value for name, value in _kept().get(key, {}).items() if value in fields.get(name, ())
@@ -65,9 +67,7 @@ class Gap:
     """The gap between a prediction and what is: shown as a table, true where nothing was predicted wrong."""
 
     def __init__(self, prediction: Prediction, facts: Mapping[str, Value | Collection[Value]]) -> None:
-        self.rows = [
-            (name, prediction.answers.get(name), _right(fact), fact) for name, fact in facts.items()
-        ]
+        self.rows = [(name, prediction.answers.get(name), _right(fact), fact) for name, fact in facts.items()]
 
     def __bool__(self) -> bool:
         return all(said is None or said in right for _, said, right, _ in self.rows)
@@ -84,7 +84,9 @@ class Gap:
             f"<td><b>{escape(_shown(right))}</b></td><td>{escape(self._verdict(said, right))}</td></tr>"
             for name, said, right, _ in self.rows
         )
-        return _html("gap", say("predict.gap"), f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
+        return _html(
+            "gap", say("predict.gap"), f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        )
 
     def __repr__(self) -> str:
         return "; ".join(

@@ -20,13 +20,15 @@ from kubedev.cluster.cluster import Cluster, ClusterError
 from kubedev.cluster.history import History
 from kubedev.cluster.state import ClusterState
 from kubedev.deviceplugin.plugin import make_devices
+from kubedev.kubelet.config import KubeletConfig
+from kubedev.kubelet.kubelet import new_kubelet
 from kubedev.wire.backends import world
 
 if TYPE_CHECKING:
     from kubedev.lab.panel import Draw, Panel
     from kubedev.lab.scene import Log
 
-__all__ = ["Lab", "manifests", "new_node"]
+__all__ = ["KubeletConfig", "Lab", "manifests", "new_node"]
 
 T = TypeVar("T")
 Mode = Literal["live", "replay", "fork"]
@@ -50,7 +52,8 @@ class Lab:
     where too many are.
 
     `nodes` is how many there are at the start (at most four). `transport` is `grpc` (real sockets, real processes)
-    or `memory`; with `plugins="thread"` the plugins run in this process.
+    or `memory`; with `plugins="thread"` the plugins run in this process. `config` is every kubelet's: its policies,
+    its machine, and switches such as `KubeletConfig(switches=frozenset({"121994"}))`.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Lab:
         nodes: int = 2,
         transport: Literal["grpc", "memory"] = "grpc",
         plugins: Literal["process", "thread"] = "process",
+        config: KubeletConfig | None = None,
     ) -> None:
         if not 1 <= nodes <= len(NODES):
             raise ValueError(f"expected 1 to {len(NODES)} nodes, got {nodes}")
@@ -66,6 +70,8 @@ class Lab:
             _open.pop(older).close()
         self.name = name
         self._settings = (nodes, transport, plugins)
+        self._config = config or KubeletConfig()
+        new_kubelet(new_node(NODES[0]), "", self._config)  # says what is wrong before anything is started
         self._listeners: list[Callable[[], None]] = []
         self._panel: Panel | None = None
         self._looking: int | None = None
@@ -177,9 +183,9 @@ class Lab:
     def apply(self, manifest: str | Path, source: str = "", rename: bool = False) -> Manifests:
         """Create what a manifest says: the name of one of the labs', a path, or YAML text.
 
-        All of it is checked before any is created. Raises ManifestError, or ClusterError where a name is taken; with `rename` pods get a free name then.
-        For a node that says how many devices it has, a plugin with so many is started, since no kubelet can
-        hand out what no plugin offers.
+        All of it is checked before any is created. Raises ManifestError, or ClusterError where a name is
+        taken; with `rename` pods get a free name then. For a node that says how many devices it has, a plugin
+        with so many is started, since no kubelet can hand out what no plugin offers.
         """
         text, source = _read(manifest, source)
         loaded = load(text, source=source)
@@ -187,7 +193,7 @@ class Lab:
             loaded = replace(loaded, objects=self._with_free_names(loaded.objects))
         self._check_names(loaded)
         for node in loaded.nodes:
-            self.post(e.NodeCreated(node))
+            self.post(e.NodeCreated(node, self._config))
         for obj in loaded.objects:
             if not isinstance(obj, Pod | Node | Workload):
                 self.post(e.ObjectApplied(obj))
@@ -218,9 +224,7 @@ class Lab:
     def advance(self, seconds: float) -> None:
         """Move the simulated clock on."""
         if seconds < 0:
-            raise ValueError(
-                f"expected seconds of 0 or more, got {seconds:g}: the clock does not go back, history does"
-            )
+            raise ValueError(f"expected 0 seconds or more, got {seconds:g}: only history goes back")
         self.do(e.ClockAdvanced(seconds))
 
     def restart_kubelet(self, node: str = "", reboot: bool = False) -> None:
@@ -377,7 +381,7 @@ class Lab:
         nodes, transport, plugins = self._settings
         cluster = self._with(Cluster(world(transport, plugins), History()))
         for name in NODES[:nodes]:
-            cluster.post(e.NodeCreated(new_node(name)))
+            cluster.post(e.NodeCreated(new_node(name), self._config))
         cluster.wait()
         return cluster
 

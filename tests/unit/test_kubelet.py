@@ -2,12 +2,17 @@
 
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from kubedev.api.messages import Device, RpcError
 from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.quantity import Quantity
 from kubedev.deviceplugin.plugin import Plugin, answer, make_devices
 from kubedev.kubelet import events as k
+from kubedev.kubelet.config import KubeletConfig
+from kubedev.kubelet.cpu_topology import CPUTopology
 from kubedev.kubelet.kubelet import KubeletState, new_kubelet, step
+from kubedev.kubelet.merge import NUMAInfo
 
 GPU = "example.com/gpu"
 
@@ -196,6 +201,58 @@ def test_a_failed_allocate_refuses_the_pod_and_gives_its_devices_back() -> None:
     effects = driver.feed(k.Answered(driver.held.pop().call_id, RpcError("Unknown", "no such GPU")))
     assert phases(effects) == [("Failed", "UnexpectedAdmissionError")]
     assert driver.state.devices.allocated_devices.get(GPU, frozenset()) == frozenset()
+
+
+def guaranteed(name: str, cpus: int, gpus: int) -> Pod:
+    wants = {**amounts(cpu=str(cpus), memory="1Gi"), GPU: Quantity.of(gpus)}
+    return replace(pod(name, gpus), containers=(Container("c", requests=wants, limits=wants),))
+
+
+@pytest.mark.parametrize(
+    ("policy", "admitted"),
+    [("none", True), ("best-effort", True), ("restricted", False), ("single-numa-node", False)],
+)
+def test_cpus_and_devices_are_aligned_or_the_pod_is_refused(policy: str, admitted: bool) -> None:
+    """Two NUMA nodes of 4 CPUs and 2 devices: 3 CPUs and a device fit on one node, and then on neither."""
+    config = KubeletConfig(
+        topology_manager_policy=policy,
+        cpu_manager_policy="static",
+        cpu_topology=CPUTopology.regular(numa_nodes=2, cores=2),
+    )
+    driver = Driver(new_kubelet(NODE, "/dir", config))
+    driver.register()
+    driver.feed(k.PodBound(guaranteed("first", 2, 2)))
+    driver.feed(k.PodBound(guaranteed("second", 3, 1)))
+    effects = driver.feed(k.PodBound(guaranteed("third", 2, 1)))
+    status = next(e for e in reversed(effects) if isinstance(e, k.PodStatus))
+    held = driver.state.devices.pod_devices
+    if admitted:
+        assert status.phase == "Running"
+        assert len(driver.state.cpus.assigned("uid-third", "c") or ()) == 2
+    else:
+        assert (status.phase, status.reason) == ("Failed", "TopologyAffinityError")
+        assert status.message == "Pod was rejected: Resources cannot be allocated with Topology locality"
+        first, second = (held[f"uid-{n}"]["c"][GPU].devices for n in ("first", "second"))
+        assert (first, second) == ({"d0", "d1"}, {"d2"})
+        cpus = driver.state.cpus.assigned("uid-second", "c")
+        assert cpus is not None
+        assert len(cpus) == 3
+
+
+def test_a_kubelet_does_not_start_on_a_machine_with_too_many_numa_nodes() -> None:
+    config = KubeletConfig(numa=NUMAInfo(tuple(range(9))), topology_manager_policy="best-effort")
+    with pytest.raises(ValueError, match="unsupported on machines with more than 8 NUMA Nodes"):
+        new_kubelet(NODE, "/dir", config)
+
+
+def test_health_reaches_the_pods_status_behind_its_switch() -> None:
+    for switches, told in ((frozenset(), []), ({"ResourceHealthStatus"}, [(("c", GPU, "d0", "Unhealthy"),)])):
+        driver = Driver(new_kubelet(NODE, "/dir", KubeletConfig(switches=frozenset(switches))))
+        driver.register()
+        driver.feed(k.PodBound(pod("web", 1)))
+        sick = tuple(replace(d, health="Unhealthy") if d.id == "d0" else d for d in driver.plugin.devices)
+        effects = driver.feed(k.ListReceived(1, sick))
+        assert [e.device_health for e in effects if isinstance(e, k.PodStatus)] == told
 
 
 def test_lists_of_a_connection_that_is_gone_change_nothing() -> None:
