@@ -33,7 +33,7 @@ def path_picture(state: PathState) -> Picture:
         *pod_marks(state),
         *message_marks(state),
         *_history(state),
-        *lit_marks(message, way),
+        *lit_marks(message, way, node),
     ]
     sentence = _sentence(state, message)
     alt = say("path.alt", node=node.name if node else "-", sentence=sentence)

@@ -86,7 +86,7 @@ def _plugins(node: NodeView, message: MessageView | None, way: str) -> list[Mark
         look = _look("plugin", plugin.resource, message, alive=plugin.alive)
         key = f"{plugin.resource}/{plugin.socket}"
         marks.append(slot_box("plugin", key, place, _plugin_lines(plugin, len(shown)), look))
-        marks += _plugin_ways(plugin, place, way)
+        marks += _plugin_ways(plugin, place, way, look)
     if hidden := len(node.plugins) - len(shown):
         more = say("frame.more", count=hidden)
         marks.append(Text("plugin/more", 170, ROW_TOP + ROW_HEIGHT + 2, more, tone="muted"))
@@ -100,9 +100,9 @@ def _plugin_lines(plugin: PluginView, count: int) -> tuple[str, ...]:
     return (say("path.plugin"), plugin.resource, state) if count == 1 else (plugin.resource, state)
 
 
-def _plugin_ways(plugin: PluginView, place: tuple[int, int], way: str) -> list[Mark]:
+def _plugin_ways(plugin: PluginView, place: tuple[int, int], way: str, look: Look) -> list[Mark]:
     if not plugin.alive:
-        under_way = way in (call_way(*place).key, stream_way(*place).key)
+        under_way = way in (call_way(*place).key, stream_way(*place).key) or look == "lit"
         if under_way or place[1] < 3:  # a larger box says it inside
             return []
         x, y = call_way(*place).end
@@ -159,6 +159,8 @@ def _files(node: NodeView, message: MessageView | None) -> list[Mark]:
     x = 30 + text_width(label, bold=True) + 14
     if not node.files:
         return [*marks, Text("files/empty", x, y, say("path.files.empty"), tone="muted")]
+    pair = () if message is None else (message.source, message.target)
+    through = message.file if message is not None and {"plugin", "kubelet"} == set(pair) else ""
     for index, name in enumerate(node.files):
         text = fit_middle(name, 180, mono=True)
         width = text_width(text, mono=True) + 22
@@ -166,7 +168,7 @@ def _files(node: NodeView, message: MessageView | None) -> list[Mark]:
             more = say("frame.more", count=len(node.files) - index)
             marks.append(Text("files/more", x, y, more, tone="muted", tooltip=", ".join(node.files[index:])))
             break
-        look: Look = "lit" if message is not None and message.file == name else "plain"
+        look: Look = "lit" if through == name else "plain"
         place = (x, float(_FILES_TOP), width, 28.0)
         marks.append(Box(f"file/{name}", *place, text, look=look, mono=True, centred=True, tooltip=name))
         x += width + 8

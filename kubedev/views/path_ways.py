@@ -16,6 +16,7 @@ __all__ = [
     "WAYS",
     "Way",
     "call_way",
+    "hand_way",
     "lit_marks",
     "party_box",
     "shown_containers",
@@ -33,6 +34,7 @@ ROW_HEIGHT = 102
 _SLOT_GAP = 8
 _SLOTS = 3
 _KUBELET_ROOM = 172.0
+_GAP_ROOM = 62.0
 
 _BOXES: dict[str, tuple[float, float, float, float]] = {
     "you": (16, 34, 126, 52),
@@ -46,7 +48,10 @@ _CONTAINER_X, _CONTAINER_WIDTH = 554.0, 132.0
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A straight connection with an arrow: its ends, its quiet label and how wide a pill may be on it."""
+    """A connection with an arrow: its ends, its quiet label and how wide a pill may be on it.
+
+    One with corners (`via`) is drawn only while something is on it, and has its pill at `rest`.
+    """
 
     key: str
     start: Point
@@ -55,10 +60,14 @@ class Way:
     label_at: Point = (0, 0)
     room: float = 120
     dashed: bool = False
+    via: tuple[Point, ...] = ()
+    rest: Point | None = None
 
     @property
     def middle(self) -> Point:
         """Where a pill rests."""
+        if self.rest is not None:
+            return self.rest
         return (self.start[0] + self.end[0]) / 2, (self.start[1] + self.end[1]) / 2
 
     def quiet_marks(self, lit: str) -> list[Mark]:
@@ -78,16 +87,26 @@ WAYS = {
         Way("watch", (440, 49), (518, 49), "path.link.watch", (480, 41), 80),
         Way("bind", (524, 72), (446, 72), "path.link.bind", (484, 91), 80),
         Way("status", (398, ROW_TOP), (398, 92), "path.link.status", (345, 124), 330),
+        Way(
+            "restart",
+            (110, 86),
+            (384, ROW_TOP - 4),
+            room=220,
+            via=((110, 119), (384, 119)),
+            rest=(247, 119),
+        ),
         Way("bound", (424, 86), (424, ROW_TOP - 6), "path.link.bound", (476, 124), 330),
     )
 }
-_UPRIGHT = ("status", "bound")
+_UPRIGHT = ("status", "bound", "restart")
+_CORRIDOR = 119.0  # between the control plane and the node
 _BETWEEN = {
     ("you", "store"): "apply",
     ("store", "scheduler"): "watch",
     ("scheduler", "store"): "bind",
     ("kubelet", "store"): "status",
     ("store", "kubelet"): "bound",
+    ("you", "kubelet"): "restart",
 }
 
 
@@ -152,16 +171,24 @@ def stream_way(index: int, count: int) -> Way:
     return Way(f"stream/{index}", (164, y), (370, y), room=208, dashed=True)
 
 
+def hand_way(index: int, count: int) -> Way:
+    """What you do to a plugin: start it, kill it, turn a device sick. Down the left side, past the boxes above."""
+    top, height = slot(index, count)
+    middle = top + height / 2
+    corners = ((110.0, _CORRIDOR), (7.0, _CORRIDOR), (7.0, middle))
+    return Way(f"hand/{index}", (110, 86), (_PLUGIN_X, middle), room=190, via=corners, rest=(104, _CORRIDOR))
+
+
 def start_way(index: int, count: int) -> Way:
     """The kubelet starts and stops a container."""
     y = _lane(index, count, -1)
-    return Way(f"start/{index}", (488, y), (548, y), room=62)
+    return Way(f"start/{index}", (488, y), (548, y), room=_GAP_ROOM)
 
 
 def exit_way(index: int, count: int) -> Way:
     """What the kubelet hears of a container."""
     y = _lane(index, count, 1)
-    return Way(f"exit/{index}", (554, y), (494, y), room=62)
+    return Way(f"exit/{index}", (554, y), (494, y), room=_GAP_ROOM)
 
 
 def _lane(index: int, count: int, side: int) -> float:
@@ -181,7 +208,8 @@ def way_of(message: MessageView | None, node: NodeView | None) -> Way | None:
     plugins = [plugin.resource for plugin in shown_plugins(node, message)]
     pods = [container.pod for container in shown_containers(node, message)]
     if "plugin" in pair and message.about in plugins:
-        make = call_way if message.target == "plugin" else stream_way
+        by_hand = message.source == "you"
+        make = hand_way if by_hand else call_way if message.target == "plugin" else stream_way
         return make(plugins.index(message.about), len(plugins))
     if "container" in pair and message.about in pods:
         make = start_way if message.target == "container" else exit_way
@@ -189,16 +217,16 @@ def way_of(message: MessageView | None, node: NodeView | None) -> Way | None:
     return None
 
 
-def lit_marks(message: MessageView | None, way: Way | None) -> list[Mark]:
+def lit_marks(message: MessageView | None, way: Way | None, node: NodeView | None) -> list[Mark]:
     """Return the marks of the message under way: its way lit, and the pill that travels on it."""
     if message is None:
         return []
     if message.source == message.target:
-        return _decision(message)
+        return _decision(message, node)
     if way is None:
         return []
     (x, y), text = way.middle, _fitting(message, way.room)
-    line = Line("lit/way", (way.start, way.end), "lit", arrow=True)
+    line = Line("lit/way", (way.start, *way.via, way.end), "lit", arrow=True)
     return [line, Pill(f"lit/{message.number}", x, y, text, start=way.start, tooltip=message.text)]
 
 
@@ -209,12 +237,30 @@ def _fitting(message: MessageView, room: float) -> str:
     return fit(message.label, room - PILL_PADDING, bold=True)
 
 
-def _decision(message: MessageView) -> list[Mark]:
-    """A decision is a tag at the lower edge of the party that takes it."""
-    if message.source not in _BOXES:
+def _decision(message: MessageView, node: NodeView | None) -> list[Mark]:
+    """A decision is a tag at the lower edge of the party that takes it, or beside a plugin or container."""
+    if message.source in _BOXES:
+        x, y, width, height = _BOXES[message.source]
+        inside = message.source == "kubelet"
+        centre = (x + width / 2, y + height + (-20 if inside else 9))
+        text = _fitting(message, _KUBELET_ROOM if inside else width)
+    elif (place := _slot_of(message, node)) is not None:
+        top, height = slot(*place)
+        at_plugin = message.source == "plugin"
+        text = _fitting(message, 200 if at_plugin else _GAP_ROOM)
+        half = (text_width(text, bold=True) + PILL_PADDING) / 2
+        centre = (172 + half if at_plugin else 521, top + height / 2)
+    else:
         return []
-    x, y, width, height = _BOXES[message.source]
-    inside = message.source == "kubelet"
-    text = _fitting(message, _KUBELET_ROOM if inside else width)
-    below = -20 if inside else 9
-    return [Pill(f"lit/{message.number}", x + width / 2, y + height + below, text, tooltip=message.text)]
+    return [Pill(f"lit/{message.number}", *centre, text, tooltip=message.text)]
+
+
+def _slot_of(message: MessageView, node: NodeView | None) -> tuple[int, int] | None:
+    """Index and count of the plugin or container that a message is about."""
+    if node is None:
+        return None
+    if message.source == "plugin":
+        names = [plugin.resource for plugin in shown_plugins(node, message)]
+    else:
+        names = [container.pod for container in shown_containers(node, message)]
+    return (names.index(message.about), len(names)) if message.about in names else None

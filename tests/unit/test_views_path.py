@@ -75,7 +75,8 @@ def test_every_message_between_parties_that_are_drawn_has_a_way() -> None:
     drawn = [
         ("you", "store"), ("store", "scheduler"), ("scheduler", "store"), ("store", "kubelet"),
         ("kubelet", "store"), ("plugin", "kubelet"), ("kubelet", "plugin"), ("kubelet", "container"),
-        ("container", "kubelet"), ("kubelet", "kubelet"), ("scheduler", "scheduler"),
+        ("container", "kubelet"), ("kubelet", "kubelet"), ("scheduler", "scheduler"), ("you", "plugin"),
+        ("you", "kubelet"), ("plugin", "plugin"), ("container", "container"), ("you", "you"),
     ]  # fmt: skip
     state = sample_path()
     for source, target in drawn:
