@@ -12,7 +12,7 @@ from kubedev.kubelet.allocation import DevicesToAllocate, Step
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words, natural, natural_list
 from kubedev.views.path_devices import numa_text, short_names
-from kubedev.views.picture import Band, Cell, Line, Mark, Panel, Picture, Table, Text, table
+from kubedev.views.picture import Band, Cell, Line, Mark, Panel, Picture, Table, Text, legend, table
 from kubedev.views.style import WIDTH, DeviceState, fit, text_width, wrap
 
 __all__ = ["COLUMNS", "allocation_picture"]
@@ -32,6 +32,7 @@ COLUMNS = (
 """The sets in the order in which they are looked at; the names of `DeviceSets`."""
 
 _SINGLE = 16
+_LEGEND = (DeviceState.FREE, DeviceState.ALLOCATED, DeviceState.UNHEALTHY, DeviceState.REUSABLE)
 _LABEL_WIDTH = 124.0
 _HEAD = 62.0
 _PITCH = (WIDTH - _LABEL_WIDTH) / len(COLUMNS)
@@ -63,10 +64,17 @@ def allocation_picture(
     sentence = _sentence(decision, affinity)
     if follow in devices:
         sentence += " " + say("sets.followed", device=follow, path=_path(rows, follow))
-    height = bottom + _steps_height(decision)
+    height = bottom + _steps_height(decision) + 36
     title = say("sets.title", container=decision.request.container)
     alt = say("sets.alt", sentence=sentence)
-    return Picture(title, sentence, height, (*marks, *steps), (_sets(decision), _steps(decision)), alt)
+    return Picture(
+        title,
+        sentence,
+        height,
+        (*marks, *steps, *legend("legend", 18, height - 8, _LEGEND, preferred=True)),
+        (_sets(decision), _steps(decision)),
+        alt,
+    )
 
 
 def _rows(decision: DevicesToAllocate, devices: Mapping[str, Device], follow: str) -> list[_Row]:

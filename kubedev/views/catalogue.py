@@ -17,9 +17,7 @@ ENGLISH: dict[str, str] = {
     "state.unhealthy": "unhealthy",
     "state.unhealthy-in-use": "unhealthy, in use",
     "state.reusable": "reusable",
-    "state.impossible": "not possible",
     "state.preferred": "preferred",
-    "state.mask": "affinity mask",
     # Frame of every picture.
     "frame.step": "Step {step} of {total}",
     "frame.table": "The same as a table",

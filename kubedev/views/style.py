@@ -77,7 +77,6 @@ class DeviceState(Enum):
     UNHEALTHY = "unhealthy"
     UNHEALTHY_IN_USE = "unhealthy-in-use"
     REUSABLE = "reusable"
-    IMPOSSIBLE = "impossible"
 
     @property
     def word(self) -> str:

@@ -36,7 +36,6 @@ _LABEL_TONES = {
     DeviceState.UNHEALTHY: "unhealthy",
     DeviceState.UNHEALTHY_IN_USE: "on-accent",
     DeviceState.REUSABLE: "reusable",
-    DeviceState.IMPOSSIBLE: "muted",
 }
 _RULES = f"""
 .kd text{{font-family:{FONT};font-size:{SIZE_TEXT}px;fill:$ink}}
@@ -240,13 +239,17 @@ def _cell(mark: Cell) -> str:
         out += _rect(-4, -4, size + 8, size + 8, radius + 4, "ring")
     if mark.label:
         out += _text(mark.label, size / 2, size / 2 + 5, f"b t-{_LABEL_TONES[mark.state]}", "middle")
+    scale = _number(min(1.0, max(0.6, size / 36)))
     if mark.state is DeviceState.REUSABLE:
         turn = "M4-4A5.5 5.5 0 1 0 5.5 0M5-8V-3H0"
-        out += f'<path transform="translate({_numbers(size - 2, 2)})" d="{turn}" class="again"/>'
+        out += (
+            f'<path transform="translate({_numbers(size - 1, 2)}) scale({scale})" d="{turn}" class="again"/>'
+        )
     if mark.starred:
         star = "M0-8 2-2.6 7.7-2.5 3.2 1 4.7 6.5 0 3.3-4.7 6.5-3.2 1-7.7-2.5-2-2.6Z"
-        scale = f" scale({_number(min(1, size / 36))})"
-        out += f'<path transform="translate({_numbers(size - 1, 1)}){scale}" d="{star}" class="star"/>'
+        out += (
+            f'<path transform="translate({_numbers(size - 1, 1)}) scale({scale})" d="{star}" class="star"/>'
+        )
     return out
 
 

@@ -98,7 +98,7 @@ def _filled(state: DeviceState) -> bool:
 
 
 def _dashed(state: DeviceState) -> bool:
-    return state in (DeviceState.REUSABLE, DeviceState.IMPOSSIBLE)
+    return state is DeviceState.REUSABLE
 
 
 def test_each_state_has_a_word_of_its_own() -> None:
