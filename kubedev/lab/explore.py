@@ -3,9 +3,11 @@ gone back to.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import ipywidgets as widgets
+from traitlets import TraitError
 
 from kubedev.views.catalogue import say
 from kubedev.views.live import LivePicture
@@ -36,7 +38,7 @@ class Explorer(widgets.VBox):
         self._setting = False
         self.history: list[Values] = [self.values]
         self._at = 0
-        self.picture = LivePicture(draw(**self.values), frames=self._frames)
+        self.picture = LivePicture(draw(**self.values), on_action=self._clicked, frames=self._frames)
         self.back = self._button("panel.back", lambda: self.seek(self._at - 1))
         self.forward = self._button("panel.forward", lambda: self.seek(self._at + 1))
         self.reset = self._button("panel.reset", self.start_over)
@@ -95,6 +97,12 @@ class Explorer(widgets.VBox):
             self.history = [*self.history[: self._at + 1], self.values]
             self._at += 1
         self._refresh()
+
+    def _clicked(self, action: str) -> None:
+        """A mark with the action `NAME:VALUE` sets the knob of that name, if there is one with such a choice."""
+        name, _, value = action.partition(":")
+        with suppress(KeyError, TraitError):
+            self.turn(**{name: value})
 
     def _slid(self, change: dict[str, Any]) -> None:
         if not self._setting:

@@ -9,6 +9,7 @@ from typing import Any
 
 import ipywidgets as widgets
 
+from kubedev.api.messages import HEALTHY
 from kubedev.lab.scene import path_state
 from kubedev.lab.session import Lab
 from kubedev.views.catalogue import say
@@ -56,7 +57,7 @@ class Panel(widgets.VBox):
         self._closed = threading.Event()
         self._news = threading.Event()
         self._work = ThreadPoolExecutor(1, thread_name_prefix="kubedev panel")
-        self.picture = LivePicture(self._draw(), frames=self._frames)
+        self.picture = LivePicture(self._draw(), on_action=self._clicked, frames=self._frames)
         self._make_controls()
         super().__init__(self._rows())
         self.add_class("kubedev-panel")
@@ -243,6 +244,21 @@ class Panel(widgets.VBox):
 
     def _say(self, text: str) -> None:
         self.notice.value = f'<div role="alert">{escape(text)}</div>' if text else ""
+
+    def _clicked(self, action: str) -> None:
+        """A device that is clicked turns sick, or well again."""
+        kind, _, what = action.partition(":")
+        resource, _, device = what.partition(":")
+        if kind == "device":
+            self._do(lambda: self._toggle(resource, device))
+
+    def _toggle(self, resource: str, device: str) -> None:
+        plugins = self.lab.state.plugins.values()
+        for plugin in (p for p in plugins if p.alive and p.resource == resource):
+            for found in (d for d in plugin.devices if d.id == device):
+                self.lab.set_health(device, found.health != HEALTHY, resource, plugin.node)
+                return
+        raise ValueError(say("panel.no-plugin", resource=resource))
 
     def _slid(self, change: dict[str, Any]) -> None:
         if not self._setting:

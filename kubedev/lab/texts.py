@@ -144,6 +144,7 @@ TEXTS = {
     "panel.seconds": "How far to move the clock",
     "panel.clock": "Advance clock",
     "panel.clock.tip": "Move the simulated clock on",
+    "panel.no-plugin": "No plugin of {resource} runs that could say so.",
     "panel.reset": "Reset",
     "panel.reset.tip": "End everything and begin anew",
     "panel.asleep": "This lab is closed, since newer ones were opened. Run its cell again to go on.",
