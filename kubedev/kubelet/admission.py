@@ -28,7 +28,7 @@ from kubedev.scheduler.status import Status
 from kubedev.scheduler.taints import find_matching_untolerated_taint
 
 if TYPE_CHECKING:
-    from kubedev.kubelet.kubelet import KubeletState
+    from kubedev.kubelet.kubelet_state import KubeletState
 
 __all__ = ["Admission", "admit", "check_predicates"]
 

@@ -9,33 +9,22 @@ and deleted one at a time, so a plugin that never answers Allocate holds up ever
 admitted pods start side by side.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from kubedev.api.messages import Answer, Call, Conversation
-from kubedev.api.objects import Node, Pod
+from kubedev.api.objects import Pod
 from kubedev.kubelet import device_manager, registration
 from kubedev.kubelet.admission import Admission, admit
-from kubedev.kubelet.capacity import (
-    CHECKPOINT_FILE,
-    allocated_resources_status,
-    pods_to_update,
-    should_reset_extended_resource_capacity,
-)
-from kubedev.kubelet.config import KubeletConfig
-from kubedev.kubelet.cpu_manager import CPUManagerState
-from kubedev.kubelet.devices import DeviceManagerState
+from kubedev.kubelet.capacity import allocated_resources_status, pods_to_update
 from kubedev.kubelet.events import (
     Answered,
     Ask,
     CloseStream,
     ContainerExited,
-    Effect,
     KubeletEvent,
     KubeletRestarted,
     ListReceived,
-    NodeStatus,
     NodeStatusDue,
     NodeUpdated,
     OpenStream,
@@ -49,77 +38,13 @@ from kubedev.kubelet.events import (
     StopContainer,
     StreamEnded,
 )
-from kubedev.kubelet.hints import TopologyHint
-from kubedev.kubelet.node_status import with_devices, without_extended_resources
+from kubedev.kubelet.kubelet_state import Effects, KubeletState, Stepped, Talk, new_kubelet
+from kubedev.kubelet.node_status import restart, write_node_status
 from kubedev.kubelet.pods import PodRecord, api_phase, ended, moved, to_start
-from kubedev.kubelet.providers import CPUProvider, DeviceProvider, within
+from kubedev.kubelet.providers import within
 from kubedev.kubelet.run_options import start_container
-from kubedev.kubelet.topology import AffinityStore, HintProvider, TopologyManager
 
 __all__ = ["KubeletState", "Talk", "new_kubelet", "step"]
-
-Effects = tuple[Effect, ...]
-Stepped = tuple["KubeletState", Effects]
-
-
-@dataclass(frozen=True, slots=True)
-class Talk:
-    """A conversation in flight: what it is about, the state it began in, and the answers so far, each with
-    the state at that moment. `call_id` is the call whose answer it waits for.
-    """
-
-    about: PluginRegistering | PodBound | tuple[str, str]
-    call_id: int
-    call: Call
-    begun: "KubeletState" = field(compare=False, repr=False)
-    answers: tuple[tuple["KubeletState", Answer], ...] = field(default=(), compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class KubeletState:
-    """A kubelet as a value.
-
-    `pods` are in the order of their arrival, by uid; `waiting` is what the sync loop has still to take, one after
-    another; `talks` are by call id. `node` is the kubelet's view of its own node object. `providers` are asked for
-    hints and devices in this order.
-    """
-
-    node: Node
-    socket_dir: str
-    config: KubeletConfig = KubeletConfig()
-    devices: DeviceManagerState = DeviceManagerState()
-    cpus: CPUManagerState = CPUManagerState()
-    topology: TopologyManager = TopologyManager()
-    affinities: AffinityStore = AffinityStore()
-    pods: Mapping[str, PodRecord] = field(default_factory=dict)
-    waiting: tuple[PodBound | PodDeleted | SourcesReady, ...] = ()
-    talks: Mapping[int, Talk] = field(default_factory=dict)
-    next_call: int = 1
-    next_client: int = 1
-
-    def active_pods(self) -> tuple[Pod, ...]:
-        """The pods that may hold devices, the one being admitted among them."""
-        return tuple(r.pod for r in self.pods.values() if r.active)
-
-    @property
-    def providers(self) -> "tuple[HintProvider[KubeletState], ...]":
-        """The managers of resources, in the order in which the topology manager asks them."""
-        return (DeviceProvider(), CPUProvider())
-
-    def with_affinity(self, pod_uid: str, container: str, hint: TopologyHint) -> "KubeletState":
-        """The state with this affinity in its store."""
-        return replace(self, affinities=self.affinities.set_affinity(pod_uid, container, hint))
-
-
-def new_kubelet(node: Node, socket_dir: str, config: KubeletConfig | None = None) -> KubeletState:
-    """A kubelet that has just started for the first time, with no plugin and no pod.
-
-    Raises ValueError (TopologyManagerError, CPUManagerError, PolicyOptionError) with Kubernetes' text where a real
-    one would not start with this configuration.
-    """
-    config = config or KubeletConfig()
-    devices = DeviceManagerState(switches=config.switches)
-    return KubeletState(node, socket_dir, config, devices, config.cpus(), config.topology())
 
 
 def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
@@ -135,15 +60,15 @@ def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
                 return state, ()
             changed = pods_to_update(state.devices, resource, devices)
             state = replace(state, devices=device_manager.list_and_watch(state.devices, resource, devices))
-            state, effects = _write_node_status(state, now)
+            state, effects = write_node_status(state, now)
             told = [_status(state, state.pods[uid]) for uid in changed if uid in state.pods]
             return state, (*effects, *told)
         case StreamEnded(client):
             manager, close = device_manager.stream_ended(state.devices, client, now)
-            state, effects = _write_node_status(replace(state, devices=manager), now)
+            state, effects = write_node_status(replace(state, devices=manager), now)
             return state, tuple(CloseStream(c) for c in close) + effects
         case NodeStatusDue():
-            return _chain(state, now, _write_node_status, _start_waiting)
+            return _chain(state, now, write_node_status, _start_waiting)
         case NodeUpdated(node):
             return replace(state, node=node), ()
         case PodBound() | PodDeleted() | SourcesReady():
@@ -151,7 +76,7 @@ def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
         case ContainerExited(uid, container, exit_code):
             return _container_exited(state, uid, container, exit_code, now)
         case KubeletRestarted(checkpoint, reboot):
-            return _restart(state, checkpoint, reboot, now)
+            return restart(state, checkpoint, reboot, now)
 
 
 def _chain(state: KubeletState, now: float, *steps: Any) -> Stepped:
@@ -287,9 +212,8 @@ def _status(state: KubeletState, record: PodRecord) -> PodStatus:
 def _start_next(state: KubeletState, uid: str, now: float) -> Stepped:
     """Begin to start the containers whose turn it is; say Running when all that should run do."""
     effects: Effects = ()
-    while waiting := to_start(
-        state.pods[uid]
-    ):  # a start that needs no answer is over at once, and may bring the next
+    # A start that needs no answer is over at once, and may bring the next one with it.
+    while waiting := to_start(state.pods[uid]):
         record, name = state.pods[uid], waiting[0].name
         record = replace(record, starting=record.starting | {name})
         state, more = _begin(_with_pod(state, record), (uid, name), now)
@@ -366,42 +290,3 @@ def _container_exited(state: KubeletState, uid: str, container: str, exit_code: 
 
 def _container(pod: Pod, name: str) -> Any:
     return next(c for c in (*pod.init_containers, *pod.containers) if c.name == name)
-
-
-# Node
-
-
-def _write_node_status(state: KubeletState, now: float) -> Stepped:
-    """Ask the device manager for its counts and write them, if they changed.
-
-    A real kubelet does this every ten seconds; this one also right after a plugin's list or end, so that
-    nobody has to wait.
-    """
-    manager, counts = device_manager.get_capacity(state.devices, now)
-    node = with_devices(state.node, counts)
-    effects: Effects = ()
-    if (node.capacity, node.allocatable) != (state.node.capacity, state.node.allocatable):
-        effects = (NodeStatus(node.capacity, node.allocatable),)
-    return replace(state, devices=manager, node=node), effects
-
-
-def _restart(state: KubeletState, checkpoint: str | None, reboot: bool, now: float) -> Stepped:
-    streams = tuple(CloseStream(client) for client in registration.clients(state.devices))
-    running = {} if reboot else {uid: r.running for uid, r in state.pods.items() if r.running}
-    files = ["kubelet.sock"] + ([CHECKPOINT_FILE] if checkpoint is not None else [])
-    node = state.node
-    if should_reset_extended_resource_capacity(files, state.config.switches):
-        node = without_extended_resources(node)
-    fresh = KubeletState(
-        node,
-        state.socket_dir,
-        state.config,
-        device_manager.restart(checkpoint, now, running=running, switches=state.config.switches),
-        state.config.cpus(state.cpus.checkpoint),
-        state.topology,
-        next_call=state.next_call,
-        next_client=state.next_client,
-    )
-    changed = (NodeStatus(node.capacity, node.allocatable),) if node != state.node else ()
-    state, effects = _write_node_status(fresh, now)
-    return state, (*streams, *(effects or changed))

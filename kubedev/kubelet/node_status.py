@@ -1,6 +1,6 @@
 """What the kubelet writes into its node object about devices.
 
-Source: `pkg/kubelet/nodestatus/setters.go: MachineInfo`.
+Source: `pkg/kubelet/nodestatus/setters.go: MachineInfo`, `pkg/kubelet/kubelet_node_status.go`.
 """
 
 from dataclasses import replace
@@ -8,9 +8,12 @@ from dataclasses import replace
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Node
 from kubedev.api.quantity import Quantity
-from kubedev.kubelet.capacity import Capacity
+from kubedev.kubelet import device_manager, registration
+from kubedev.kubelet.capacity import CHECKPOINT_FILE, Capacity, should_reset_extended_resource_capacity
+from kubedev.kubelet.events import CloseStream, NodeStatus
+from kubedev.kubelet.kubelet_state import Effects, KubeletState, Stepped
 
-__all__ = ["with_devices", "without_extended_resources"]
+__all__ = ["restart", "with_devices", "without_extended_resources", "write_node_status"]
 
 
 def with_devices(node: Node, counts: Capacity) -> Node:
@@ -41,3 +44,43 @@ def without_extended_resources(node: Node) -> Node:
     """
     zeros = {name: Quantity.of(0) for name in node.capacity if is_extended_resource_name(name)}
     return replace(node, capacity={**node.capacity, **zeros}, allocatable={**node.allocatable, **zeros})
+
+
+def write_node_status(state: KubeletState, now: float) -> Stepped:
+    """Ask the device manager for its counts and write them, if they changed.
+
+    A real kubelet does this every ten seconds; this one also right after a plugin's list or end, so that
+    nobody has to wait.
+    """
+    manager, counts = device_manager.get_capacity(state.devices, now)
+    node = with_devices(state.node, counts)
+    effects: Effects = ()
+    if (node.capacity, node.allocatable) != (state.node.capacity, state.node.allocatable):
+        effects = (NodeStatus(node.capacity, node.allocatable),)
+    return replace(state, devices=manager, node=node), effects
+
+
+def restart(state: KubeletState, checkpoint: str | None, reboot: bool, now: float) -> Stepped:
+    """The kubelet after a restart: what it knows stands in its files, and the runtime says what runs.
+
+    All connections are closed and all conversations forgotten; plugins and pods come again as events.
+    """
+    streams = tuple(CloseStream(client) for client in registration.clients(state.devices))
+    running = {} if reboot else {uid: r.running for uid, r in state.pods.items() if r.running}
+    files = ["kubelet.sock"] + ([CHECKPOINT_FILE] if checkpoint is not None else [])
+    node = state.node
+    if should_reset_extended_resource_capacity(files, state.config.switches):
+        node = without_extended_resources(node)
+    fresh = KubeletState(
+        node,
+        state.socket_dir,
+        state.config,
+        device_manager.restart(checkpoint, now, running=running, switches=state.config.switches),
+        state.config.cpus(state.cpus.checkpoint),
+        state.topology,
+        next_call=state.next_call,
+        next_client=state.next_client,
+    )
+    changed = (NodeStatus(node.capacity, node.allocatable),) if node != state.node else ()
+    state, effects = write_node_status(fresh, now)
+    return state, (*streams, *(effects or changed))

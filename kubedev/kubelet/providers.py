@@ -12,7 +12,7 @@ from kubedev.kubelet.hints import ResourceHints, TopologyHint
 from kubedev.kubelet.topology import Allocated, Refusal
 
 if TYPE_CHECKING:
-    from kubedev.kubelet.kubelet import KubeletState
+    from kubedev.kubelet.kubelet_state import KubeletState
 
 __all__ = ["CPUProvider", "DeviceProvider", "within"]
 

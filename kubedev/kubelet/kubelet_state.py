@@ -1,0 +1,80 @@
+"""A kubelet as a value: what it knows, and the conversations that it is in the middle of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from kubedev.api.messages import Answer, Call
+from kubedev.api.objects import Node, Pod
+from kubedev.kubelet.config import KubeletConfig
+from kubedev.kubelet.cpu_manager import CPUManagerState
+from kubedev.kubelet.devices import DeviceManagerState
+from kubedev.kubelet.events import Effect, PluginRegistering, PodBound, PodDeleted, SourcesReady
+from kubedev.kubelet.hints import TopologyHint
+from kubedev.kubelet.pods import PodRecord
+from kubedev.kubelet.providers import CPUProvider, DeviceProvider
+from kubedev.kubelet.topology import AffinityStore, HintProvider, TopologyManager
+
+__all__ = ["Effects", "KubeletState", "Stepped", "Talk", "new_kubelet"]
+
+Effects = tuple[Effect, ...]
+Stepped = tuple["KubeletState", Effects]
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation in flight: what it is about, the state it began in, and the answers so far, each with
+    the state at that moment. `call_id` is the call whose answer it waits for.
+    """
+
+    about: PluginRegistering | PodBound | tuple[str, str]
+    call_id: int
+    call: Call
+    begun: "KubeletState" = field(compare=False, repr=False)
+    answers: tuple[tuple["KubeletState", Answer], ...] = field(default=(), compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletState:
+    """A kubelet as a value.
+
+    `pods` are in the order of their arrival, by uid; `waiting` is what the sync loop has still to take, one after
+    another; `talks` are by call id. `node` is the kubelet's view of its own node object. `providers` are asked for
+    hints and devices in this order.
+    """
+
+    node: Node
+    socket_dir: str
+    config: KubeletConfig = KubeletConfig()
+    devices: DeviceManagerState = DeviceManagerState()
+    cpus: CPUManagerState = CPUManagerState()
+    topology: TopologyManager = TopologyManager()
+    affinities: AffinityStore = AffinityStore()
+    pods: Mapping[str, PodRecord] = field(default_factory=dict)
+    waiting: tuple[PodBound | PodDeleted | SourcesReady, ...] = ()
+    talks: Mapping[int, Talk] = field(default_factory=dict)
+    next_call: int = 1
+    next_client: int = 1
+
+    def active_pods(self) -> tuple[Pod, ...]:
+        """The pods that may hold devices, the one being admitted among them."""
+        return tuple(r.pod for r in self.pods.values() if r.active)
+
+    @property
+    def providers(self) -> "tuple[HintProvider[KubeletState], ...]":
+        """The managers of resources, in the order in which the topology manager asks them."""
+        return (DeviceProvider(), CPUProvider())
+
+    def with_affinity(self, pod_uid: str, container: str, hint: TopologyHint) -> "KubeletState":
+        """The state with this affinity in its store."""
+        return replace(self, affinities=self.affinities.set_affinity(pod_uid, container, hint))
+
+
+def new_kubelet(node: Node, socket_dir: str, config: KubeletConfig | None = None) -> KubeletState:
+    """A kubelet that has just started for the first time, with no plugin and no pod.
+
+    Raises ValueError (TopologyManagerError, CPUManagerError, PolicyOptionError) with Kubernetes' text where a real
+    one would not start with this configuration.
+    """
+    config = config or KubeletConfig()
+    devices = DeviceManagerState(switches=config.switches)
+    return KubeletState(node, socket_dir, config, devices, config.cpus(), config.topology())
