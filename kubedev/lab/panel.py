@@ -5,28 +5,30 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
 
 from kubedev.api.messages import HEALTHY
 from kubedev.lab.scene import path_state
-from kubedev.lab.session import Lab
 from kubedev.views.catalogue import say
 from kubedev.views.live import LivePicture
 from kubedev.views.path import path_picture
 from kubedev.views.picture import Picture
 
+if TYPE_CHECKING:
+    from kubedev.lab.session import Lab
+
 __all__ = ["Draw", "Panel", "draw_path"]
 
-Draw = Callable[[Lab, int], Picture]
+Draw = Callable[["Lab", int], Picture]
 """Draws a step of a lab's history."""
 
 PACE = 0.45
 """How long each message is shown when the picture follows what happens, in seconds."""
 
 
-def draw_path(lab: Lab, step: int) -> Picture:
+def draw_path(lab: "Lab", step: int) -> Picture:
     """The whole path at a step of the history, counted in messages."""
     history = lab.history
     state = history[step].state
@@ -46,7 +48,7 @@ class Panel(widgets.VBox):
     """Picture, history and buttons. It follows the lab message by message until it has caught up."""
 
     def __init__(
-        self, lab: Lab, samples: dict[str, Path], draw: "Draw | None" = None, paced: bool = True
+        self, lab: "Lab", samples: dict[str, Path], draw: "Draw | None" = None, paced: bool = True
     ) -> None:
         self.lab = lab
         self._drawing = draw or draw_path

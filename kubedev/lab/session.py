@@ -8,20 +8,20 @@ import atexit
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
-from kubedev.api.manifests import Manifests, load
+from kubedev.api.manifests import Manifests
 from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions
-from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Node, Pod, Workload
-from kubedev.api.quantity import Quantity
 from kubedev.cluster import events as e
-from kubedev.cluster.cluster import Cluster, ClusterError
+from kubedev.cluster.cluster import Cluster
 from kubedev.cluster.history import History
 from kubedev.cluster.state import ClusterState
 from kubedev.deviceplugin.plugin import make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.kubelet import new_kubelet
+from kubedev.lab.applying import admitted, asked_resources, manifests, new_node
+from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key
 from kubedev.wire.backends import world
 
 if TYPE_CHECKING:
@@ -30,21 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["KubeletConfig", "Lab", "manifests", "new_node"]
 
-T = TypeVar("T")
 Mode = Literal["live", "replay", "fork"]
 NODES = ("gpu-node-1", "gpu-node-2", "gpu-node-3", "gpu-node-4")
-RESOURCES = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
 
 MAX_OPEN = 4
 """How many labs stay open at once: each one has processes of its own, and a Binder has little memory."""
 
 _open: dict[str, "Lab"] = {}
-
-
-def new_node(name: str, **labels: str) -> Node:
-    """A node as it is before any plugin: 16 CPUs, 64 GiB, 110 pods."""
-    amounts = {resource: Quantity.parse(text) for resource, text in RESOURCES.items()}
-    return Node(name, {"kubernetes.io/hostname": name, **labels}, capacity=amounts, allocatable=amounts)
 
 
 class Lab:
@@ -122,20 +114,11 @@ class Lab:
 
     def pod(self, name: str) -> Pod:
         """A pod by its name. KeyError says which there are."""
-        for pod in self.state.store.pods.values():
-            if pod.name == name:
-                return pod
-        names = ", ".join(p.name for p in self.state.store.pods.values()) or "none"
-        raise KeyError(f"no pod {name!r}; there are: {names}")
+        return find_pod(self.state, name)
 
     def devices_of(self, name: str) -> tuple[str, ...]:
         """The ids of the devices that a pod holds."""
-        pod = self.pod(name)
-        if not pod.node_name:
-            return ()
-        held = self.state.kubelets[pod.node_name].devices.pod_devices.get(pod.uid, {})
-        ids = {i for resources in held.values() for info in resources.values() for i in info.devices}
-        return tuple(sorted(ids))
+        return devices_of(self.state, self.pod(name))
 
     def log(self, last: int | None = None) -> "Log":
         """The messages up to the step that is shown, or the last ones of them."""
@@ -163,18 +146,18 @@ class Lab:
 
         A plugin of the same resource on the node is replaced. Raises ValueError for a node that is not there.
         """
-        name = self._node_name(node)
+        name = node_name(self.state, node)
         made = make_devices(devices, numa) if isinstance(devices, int) else tuple(devices)
         options = DevicePluginOptions(get_preferred_allocation_available=preferred_allocation)
         self.do(e.PluginLaunched(name, resource, made, options))
 
     def kill_plugin(self, resource: str, node: str = "") -> None:
         """SIGKILL the plugin."""
-        self.do(e.PluginKilled(*self._plugin(resource, node)))
+        self.do(e.PluginKilled(*plugin_key(self.state, resource, node)))
 
     def set_health(self, device: str, healthy: bool, resource: str = "", node: str = "") -> None:
         """Turn a device healthy or unhealthy."""
-        key = self._plugin(resource, node)
+        key = plugin_key(self.state, resource, node)
         known = [d.id for d in self.state.plugins[key].devices]
         if device not in known:
             raise ValueError(f"expected a device of {key[1]} ({', '.join(known)}), got {device!r}")
@@ -187,11 +170,7 @@ class Lab:
         taken; with `rename` pods get a free name then. For a node that says how many devices it has, a plugin
         with so many is started, since no kubelet can hand out what no plugin offers.
         """
-        text, source = _read(manifest, source)
-        loaded = load(text, source=source)
-        if rename:
-            loaded = replace(loaded, objects=self._with_free_names(loaded.objects))
-        self._check_names(loaded)
+        loaded = admitted(manifest, source, self.state.store, rename)
         for node in loaded.nodes:
             self.post(e.NodeCreated(node, self._config))
         for obj in loaded.objects:
@@ -229,7 +208,7 @@ class Lab:
 
     def restart_kubelet(self, node: str = "", reboot: bool = False) -> None:
         """Restart a node's kubelet, or the whole machine."""
-        self.do(e.KubeletStopped(self._node_name(node), reboot))
+        self.do(e.KubeletStopped(node_name(self.state, node), reboot))
 
     def do(self, event: e.Event) -> None:
         """Let something happen, and wait until nothing is under way."""
@@ -406,76 +385,3 @@ class Lab:
             self._fork.close()
             self._fork = None
         self._live.close()
-
-    def _node_name(self, node: str) -> str:
-        nodes = self.state.kubelets
-        if node and node not in nodes:
-            raise ValueError(f"expected one of the nodes {', '.join(nodes)}, got {node!r}")
-        return node or next(iter(nodes))
-
-    def _plugin(self, resource: str, node: str) -> tuple[str, str]:
-        """The key of the plugin that is meant: the first one alive where nothing more is said."""
-        alive = [
-            key
-            for key, plugin in self.state.plugins.items()
-            if plugin.alive and resource in ("", key[1]) and node in ("", key[0])
-        ]
-        if not alive:
-            there = ", ".join(f"{r} on {n}" for (n, r), p in self.state.plugins.items() if p.alive) or "none"
-            raise ValueError(f"no such plugin runs; running: {there}")
-        return alive[0]
-
-    def _with_free_names(self, objects: Iterable[T]) -> tuple[T, ...]:
-        taken = {(p.namespace, p.name) for p in self.state.store.pods.values()}
-
-        def named(obj: T) -> T:
-            if not isinstance(obj, Pod):
-                return obj
-            names = (obj.name, *(f"{obj.name}-{i}" for i in range(2, len(taken) + 3)))
-            name = next(n for n in names if (obj.namespace, n) not in taken)
-            taken.add((obj.namespace, name))
-            return obj if name == obj.name else replace(obj, name=name, uid=f"{obj.namespace}/{name}")
-
-        return tuple(map(named, objects))
-
-    def _check_names(self, loaded: Manifests) -> None:
-        store = self.state.store
-        for kind, new, known in (
-            ("pods", [p.uid for p in loaded.pods], store.pods),
-            ("nodes", [n.name for n in loaded.nodes], store.nodes),
-        ):
-            for name in new:
-                if name in known:
-                    short = name.rpartition("/")[2]
-                    raise ClusterError(
-                        f'{kind} "{short}" already exists: delete it first, or give it another name'
-                    )
-
-
-def manifests() -> dict[str, Path]:
-    """The manifests that come with the labs, by name: those beside the notebook first, the package's else."""
-    package = Path(__file__).parents[1]
-    for folder in (Path("manifests"), package / "labs/manifests", package.parent / "labs/manifests"):
-        if folder.is_dir():
-            return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
-    return {}
-
-
-def asked_resources(pods: Iterable[Pod]) -> set[str]:
-    """The extended resources that pods ask for."""
-    return {
-        name
-        for pod in pods
-        for container in (*pod.init_containers, *pod.containers)
-        for name in {**container.requests, **container.limits}
-        if is_extended_resource_name(name)
-    }
-
-
-def _read(manifest: str | Path, source: str) -> tuple[str, str]:
-    if isinstance(manifest, str) and manifest in (known := manifests()):
-        manifest = known[manifest]
-    if isinstance(manifest, Path) or ("\n" not in manifest and Path(manifest).is_file()):
-        path = Path(manifest)
-        return path.read_text(), source or path.name
-    return manifest, source or "pasted text"

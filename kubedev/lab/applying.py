@@ -1,0 +1,97 @@
+"""From a manifest to the objects that the API server would store: read, admitted, with names that are free."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kubedev.api.defaults import resolve_priority
+from kubedev.api.manifests import Manifests, load
+from kubedev.api.names import is_extended_resource_name
+from kubedev.api.objects import Node, Pod, PriorityClass, Workload
+from kubedev.api.quantity import Quantity
+from kubedev.api.workloads import daemon_pod
+from kubedev.cluster.cluster import ClusterError
+from kubedev.cluster.store import Store
+
+__all__ = ["admitted", "asked_resources", "manifests", "new_node"]
+
+RESOURCES = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
+
+
+def new_node(name: str, **labels: str) -> Node:
+    """A node as it is before any plugin: 16 CPUs, 64 GiB, 110 pods."""
+    amounts = {resource: Quantity.parse(text) for resource, text in RESOURCES.items()}
+    return Node(name, {"kubernetes.io/hostname": name, **labels}, capacity=amounts, allocatable=amounts)
+
+
+def manifests() -> dict[str, Path]:
+    """The manifests that come with the labs, by name: those beside the notebook first, the package's else."""
+    package = Path(__file__).parents[1]
+    for folder in (Path("manifests"), package / "labs/manifests", package.parent / "labs/manifests"):
+        if folder.is_dir():
+            return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    return {}
+
+
+def admitted(manifest: str | Path, source: str, store: Store, rename: bool) -> Manifests:
+    """What is to be created: the manifest's objects with priorities, and a DaemonSet's pods, one for each node.
+
+    Raises ManifestError, PriorityError, or ClusterError where a name is taken; with `rename` pods get a free one.
+    """
+    text, source = _read(manifest, source)
+    loaded = load(text, source=source)
+    nodes = (*store.nodes.values(), *loaded.nodes)
+    classes = (*store.priority_classes.values(), *loaded.of_type(PriorityClass))
+    objects: list[Any] = []
+    for obj in loaded.objects:
+        objects.append(resolve_priority(obj, classes) if isinstance(obj, Pod) else obj)
+        if isinstance(obj, Workload) and obj.kind == "DaemonSet":
+            objects += [resolve_priority(daemon_pod(obj, node), classes) for node in nodes]
+    if rename:
+        objects = _with_free_names(objects, store)
+    loaded = replace(loaded, objects=tuple(objects))
+    _check_names(loaded, store)
+    return loaded
+
+
+def asked_resources(pods: Iterable[Pod]) -> set[str]:
+    """The extended resources that pods ask for."""
+    return {
+        name
+        for pod in pods
+        for container in (*pod.init_containers, *pod.containers)
+        for name in {**container.requests, **container.limits}
+        if is_extended_resource_name(name)
+    }
+
+
+def _read(manifest: str | Path, source: str) -> tuple[str, str]:
+    """The text of a manifest that is given by its name among the labs', by its path, or as text; and its source."""
+    if isinstance(manifest, str):
+        known = manifests()
+        if manifest not in known and ("\n" in manifest or not Path(manifest).is_file()):
+            return manifest, source or "pasted text"
+        manifest = known.get(manifest, Path(manifest))
+    return manifest.read_text(), source or manifest.name
+
+
+def _with_free_names(objects: Iterable[Any], store: Store) -> list[Any]:
+    taken = {(pod.namespace, pod.name) for pod in store.pods.values()}
+
+    def named(obj: Any) -> Any:
+        if not isinstance(obj, Pod):
+            return obj
+        names = (obj.name, *(f"{obj.name}-{i}" for i in range(2, len(taken) + 3)))
+        name = next(n for n in names if (obj.namespace, n) not in taken)
+        taken.add((obj.namespace, name))
+        return obj if name == obj.name else replace(obj, name=name, uid=f"{obj.namespace}/{name}")
+
+    return [named(obj) for obj in objects]
+
+
+def _check_names(loaded: Manifests, store: Store) -> None:
+    taken = [f'pods "{pod.name}"' for pod in loaded.pods if pod.uid in store.pods]
+    taken += [f'nodes "{node.name}"' for node in loaded.nodes if node.name in store.nodes]
+    if taken:
+        raise ClusterError(f"{taken[0]} already exists: delete it first, or give it another name")

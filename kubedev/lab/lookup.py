@@ -1,0 +1,41 @@
+"""Finding things in a cluster's state by what a reader calls them, with errors that say what there is."""
+
+from kubedev.api.objects import Pod
+from kubedev.cluster.state import ClusterState
+
+__all__ = ["devices_of", "find_pod", "node_name", "plugin_key"]
+
+
+def find_pod(state: ClusterState, name: str) -> Pod:
+    """A pod by its name, or KeyError."""
+    for pod in state.store.pods.values():
+        if pod.name == name:
+            return pod
+    names = ", ".join(pod.name for pod in state.store.pods.values()) or "none"
+    raise KeyError(f"no pod {name!r}; there are: {names}")
+
+
+def devices_of(state: ClusterState, pod: Pod) -> tuple[str, ...]:
+    """The ids of the devices that a pod holds, whatever their resource."""
+    if pod.node_name not in state.kubelets:
+        return ()
+    held = state.kubelets[pod.node_name].devices.pod_devices.get(pod.uid, {})
+    ids = {i for resources in held.values() for info in resources.values() for i in info.devices}
+    return tuple(sorted(ids))
+
+
+def node_name(state: ClusterState, node: str) -> str:
+    """The node that is meant, the first one where none is named; ValueError where it is not there."""
+    if node and node not in state.kubelets:
+        raise ValueError(f"expected one of the nodes {', '.join(state.kubelets)}, got {node!r}")
+    return node or next(iter(state.kubelets))
+
+
+def plugin_key(state: ClusterState, resource: str = "", node: str = "") -> tuple[str, str]:
+    """Node and resource of the plugin that is meant: the first that runs where nothing more is said, or ValueError."""
+    running = [(key, plugin) for key, plugin in state.plugins.items() if plugin.alive]
+    for key, plugin in running:
+        if resource in ("", plugin.resource) and node in ("", plugin.node):
+            return key
+    there = ", ".join(f"{plugin.resource} on {plugin.node}" for _, plugin in running) or "none"
+    raise ValueError(f"no such plugin runs; running: {there}")
