@@ -65,6 +65,7 @@ class ProcessRuntime:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,  # an interrupt is for the parent, and a kernel that ends must not restart it
         )
         self._processes[key] = process
 
