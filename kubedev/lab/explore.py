@@ -19,13 +19,23 @@ Draw = Callable[..., Picture]
 Values = dict[str, Any]
 
 
-def explore(draw: Draw, *, frames: Sequence[Mapping[str, Any]] = (), **knobs: Any) -> "Explorer":
+def explore(
+    draw: Draw,
+    *,
+    frames: Sequence[Mapping[str, Any]] = (),
+    start: Mapping[str, Any] | None = None,
+    **knobs: Any,
+) -> "Explorer":
     """Show `draw(**values)` with a knob for each value.
 
     A knob is a `range` (slider), a bool (check box), a list or tuple of choices, or a mapping of words to choices;
-    the first value is where it starts. `frames` are the settings that slides and exported pages step through.
+    the first value is where it starts, unless `start` says another one. `frames` are the settings that slides and
+    exported pages step through.
     """
-    return Explorer(draw, {name: _knob(name, offer) for name, offer in knobs.items()}, frames)
+    made = {name: _knob(name, offer) for name, offer in knobs.items()}
+    for name, value in (start or {}).items():
+        made[name].value = value
+    return Explorer(draw, made, frames)
 
 
 class Explorer(widgets.VBox):

@@ -1,7 +1,7 @@
 """The plugin's end of the wire: its DevicePlugin service, and its call of the kubelet's Registration."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from queue import SimpleQueue
 from typing import Any
 
@@ -20,21 +20,25 @@ State = Callable[[], Plugin]
 
 
 class PluginServer:
-    """Serves a plugin on a socket. `changed` sends the list of devices again to all who follow it."""
+    """Serves a plugin on a socket. `changed` sends the list of devices again to all who follow it.
 
-    def __init__(self, path: str, state: State) -> None:
+    Calls that are not among `methods` are refused as Unimplemented, as by a plugin that was written without them.
+    """
+
+    def __init__(self, path: str, state: State, methods: Collection[str] = tuple(METHODS)) -> None:
         self._state = state
         self._lock = threading.Lock()
         self._streams: set[SimpleQueue[tuple[Device, ...] | None]] = set()
         handlers = {
             METHODS[name].path: unary(METHODS[name], self._answer)
-            for name in METHODS
+            for name in methods
             if name != "ListAndWatch"
         }
         stream = METHODS["ListAndWatch"]
-        handlers[stream.path] = grpc.unary_stream_rpc_method_handler(
-            self._list_and_watch, response_serializer=stream.encode_response
-        )
+        if stream.name in methods:
+            handlers[stream.path] = grpc.unary_stream_rpc_method_handler(
+                self._list_and_watch, response_serializer=stream.encode_response
+            )
         self._server = SocketServer(path, handlers)
 
     @property
@@ -50,9 +54,13 @@ class PluginServer:
         """Serve. Raises SocketDirectoryError."""
         self._server.start()
 
+    def end_streams(self) -> None:
+        """Return from ListAndWatch, and go on serving."""
+        self._send(None)
+
     def stop(self) -> None:
         """End the streams, then serve no more, and remove the socket."""
-        self._send(None)
+        self.end_streams()
         self._server.stop(grace=1)
 
     def kill(self) -> None:
