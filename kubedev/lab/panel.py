@@ -38,7 +38,7 @@ def draw_path(lab: "Lab", step: int) -> Picture:
             title=say("path.title"),
             step=len(state.messages),
             total=len(history.state.messages),
-            mode=lab.mode,
+            mode="memory" if lab.mode == "live" and not lab.real else lab.mode,
             forked_at=None if lab.forked_at is None else len(history[lab.forked_at].state.messages),
         )
     )

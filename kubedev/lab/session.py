@@ -23,6 +23,7 @@ from kubedev.kubelet.kubelet import new_kubelet
 from kubedev.lab.applying import admitted, asked_resources, manifests, new_node
 from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key
 from kubedev.wire.backends import world
+from kubedev.wire.sockets import have_unix_sockets
 
 if TYPE_CHECKING:
     from kubedev.lab.panel import Draw, Panel
@@ -101,6 +102,11 @@ class Lab:
         if self._looking is not None:
             return "replay"
         return "live" if self._fork is None else "fork"
+
+    @property
+    def real(self) -> bool:
+        """Whether the live run has real sockets and processes; not so in memory, and where there are no unix sockets."""
+        return self._settings[1] == "grpc" and have_unix_sockets()
 
     @property
     def forked_at(self) -> int | None:

@@ -72,6 +72,7 @@ ENGLISH: dict[str, str] = {
     "path.message": "{source} → {target}",
     "path.message.stream": "{source} ⇒ {target}",
     "path.mode.live": "live: real processes, real gRPC",
+    "path.mode.memory": "in memory: no socket, no process",
     "path.mode.replay": "looking back: nothing is sent",
     "path.mode.fork": "fork in memory: no real process",
     "path.clock": "t = {now} s, simulated clock",

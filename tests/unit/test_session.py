@@ -9,7 +9,9 @@ from kubedev.api.manifests import ManifestError
 from kubedev.cluster.cluster import ClusterError
 from kubedev.cluster.history import History, HistoryError
 from kubedev.cluster.step import step
+from kubedev.lab.panel import draw_path
 from kubedev.lab.session import Lab
+from kubedev.views.picture import Text
 
 GPU = "nvidia.com/gpu"
 
@@ -181,3 +183,17 @@ def test_step_refuses_an_event_out_of_turn(lab: Lab) -> None:
     assert event is not None
     with pytest.raises(ValueError, match="expected the pending event"):
         step(waiting, event)
+
+
+def test_u17_without_unix_sockets_the_memory_steps_in_and_the_picture_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kubedev.wire.backends.have_unix_sockets", lambda: False)
+    monkeypatch.setattr("kubedev.lab.session.have_unix_sockets", lambda: False)
+    with Lab("windows") as lab:
+        lab.plugin(GPU, 4)
+        lab.apply(pod("web", 2))
+        assert not lab.real
+        assert lab.devices_of("web") == ("d0", "d1")
+        texts = [mark.text for mark in draw_path(lab, lab.position).marks if isinstance(mark, Text)]
+        assert "in memory: no socket, no process" in texts
