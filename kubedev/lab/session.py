@@ -105,7 +105,7 @@ class Lab:
 
     @property
     def real(self) -> bool:
-        """Whether the live run has real sockets and processes; not so in memory, and where there are no unix sockets."""
+        """Whether the live run has sockets and processes: not in memory, nor where there are no unix sockets."""
         return self._settings[1] == "grpc" and have_unix_sockets()
 
     @property
