@@ -50,7 +50,7 @@ class NodeCreated:
 
 @dataclass(frozen=True, slots=True)
 class ObjectApplied:
-    """You apply an object that is neither a node nor a pod (a PriorityClass, a PodDisruptionBudget, ...)."""
+    """You apply an object that is no pod (a PriorityClass, a PodDisruptionBudget, ...), or edit a node's status."""
 
     object: Object
 

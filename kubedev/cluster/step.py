@@ -96,7 +96,7 @@ def _apply(state: ClusterState, event: Event) -> ClusterState:
         case NodeCreated(node, config):
             return _node_created(state, node, config)
         case ObjectApplied(obj):
-            return _write(state, obj)
+            return _applied(state, obj)
         case PodCreated(pod):
             return _write(state, pod)
         case PodDeletionAsked(uid):
@@ -226,6 +226,14 @@ def _with_container(state: ClusterState, uid: str, name: str, **changes: Any) ->
 def _write(state: ClusterState, obj: api.Object) -> ClusterState:
     store, change = api.put(state.store, obj)
     return _then(replace(state, store=store), _watchers(change))
+
+
+def _applied(state: ClusterState, obj: api.Object) -> ClusterState:
+    """You write an object. If it is a node, its kubelet sees it, and writes the status as it is due to."""
+    state = _write(state, obj)
+    if not isinstance(obj, Node) or obj.name not in state.kubelets:
+        return state
+    return _then(state, (OnKubelet(obj.name, event) for event in (NodeUpdated(obj), NodeStatusDue())))
 
 
 def _remove(state: ClusterState, obj: api.Object) -> ClusterState:
