@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["arithmetic_figure", "hints_figure", "timeline_figure"]
 
-_GRACE = 300.0
 _VERDICTS = ("too few", "reusable left out", "not preferred", "preferred")
 
 
@@ -39,10 +38,10 @@ def timeline_figure(timeline: Timeline, theme: Theme = "light") -> "Figure":
     texts = [message[1] for message in timeline.messages]
     words = say("timeline.messages.row")
     figure.add_scatter(x=at, y=[0] * len(at), name=words, mode="markers", marker=marker, text=texts)
-    for stop in timeline.stops:
+    for stop, until in timeline.graces():
         figure.add_vrect(
             x0=stop,
-            x1=stop + _GRACE,
+            x1=until,
             fillcolor=colour("wash", theme),
             layer="below",
             line_width=0,

@@ -1,5 +1,6 @@
 """Lab 03: one resource over simulated time: its devices now, capacity and allocatable, the stream's messages."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from kubedev.kubelet.endpoint import STOP_GRACE_PERIOD
@@ -32,7 +33,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A resource up to `now`; `messages` are the times and texts of its lists, `stops` when the plugin stopped."""
+    """A resource up to `now`; `messages` are the times and texts of its lists.
+
+    `stops` are the times when the plugin stopped, `returns` those when it came back, in the same order; the
+    ones that are missing, or None, say that it did not.
+    """
 
     resource: str
     now: float
@@ -40,6 +45,15 @@ class Timeline:
     samples: tuple[Sample, ...] = ()
     messages: tuple[tuple[float, str], ...] = ()
     stops: tuple[float, ...] = ()
+    returns: tuple[float | None, ...] = ()
+
+    def graces(self) -> list[tuple[float, float]]:
+        """From when to when a stopped plugin's devices went on counting as capacity."""
+        known = (*self.returns, *(None for _ in self.stops[len(self.returns) :]))
+        return [
+            (stop, stop + STOP_GRACE_PERIOD if back is None else min(back, stop + STOP_GRACE_PERIOD))
+            for stop, back in zip(self.stops, known, strict=True)
+        ]
 
 
 def timeline_picture(timeline: Timeline) -> Picture:
@@ -60,7 +74,7 @@ def timeline_picture(timeline: Timeline) -> Picture:
 
 def _end(timeline: Timeline) -> float:
     """The right end of the axis: a round number of seconds, so that it does not move with every event."""
-    wanted = max([timeline.now, *(stop + STOP_GRACE_PERIOD for stop in timeline.stops)]) * 1.05
+    wanted = max([timeline.now, *(end for _, end in timeline.graces())]) * 1.05
     steps = (2, 5, 10, 20, 30, 60, 100, 150, 300, 600, 1200, 1800, 3600)
     return float(next((6 * step for step in steps if wanted <= 6 * step), 21600 * -(-wanted // 21600)))
 
@@ -104,8 +118,8 @@ def _devices(timeline: Timeline) -> list[Mark]:
 
 def _grace(timeline: Timeline, end: float) -> list[Mark]:
     marks: list[Mark] = []
-    for index, stop in enumerate(timeline.stops):
-        left, right = _x(stop, end), _x(stop + STOP_GRACE_PERIOD, end)
+    for index, (stop, until) in enumerate(timeline.graces()):
+        left, right = _x(stop, end), _x(until, end)
         marks.append(Band(f"grace/{index}", left, _TOP - 12, right - left, _BASE - _TOP + 12, "wash", 4))
         words = fit(say("timeline.grace"), right - left - 12)
         if len(words) > 8 and index == len(timeline.stops) - 1:
@@ -180,8 +194,13 @@ def _steps(timeline: Timeline, name: str, end: float, most: int) -> list[tuple[P
 
 
 def _messages(timeline: Timeline, end: float) -> list[Mark]:
-    points = tuple((_x(at, end), _TICKS) for at, _ in timeline.messages)
-    marks: list[Mark] = [Dots("messages", points, 5)]
+    """A dot for each list; those of one moment stand on one another, as far as there is room."""
+    seen = Counter[float]()
+    points: list[Point] = []
+    for at, _ in timeline.messages:
+        points.append((_x(at, end), _TICKS - 8 * min(seen[at], 2)))
+        seen[at] += 1
+    marks: list[Mark] = [Dots("messages", tuple(points), 4)]
     if timeline.messages:
         at, text = timeline.messages[-1]
         x = _x(at, end)
