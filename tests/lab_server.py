@@ -25,7 +25,7 @@ class LabServer:
 
     def __init__(
         self,
-        notebook: Path,
+        notebook: Path | None,
         home: Path,
         *arguments: str,
         command: tuple[str, ...] = (),

@@ -52,15 +52,13 @@ def copy_missing(source: Path, target: Path) -> int:
     A file appears whole or not at all, so that a copy cut short is mended by the next one.
     """
     copied = 0
-    for file in sorted(
-        path for path in source.rglob("*") if path.is_file() and not path.name.startswith(".")
-    ):
-        place = target / file.relative_to(source)
-        if place.exists():
+    for file in sorted(path.relative_to(source) for path in source.rglob("*") if path.is_file()):
+        place = target / file
+        if place.exists() or any(part.startswith(".") for part in file.parts):
             continue
         place.parent.mkdir(parents=True, exist_ok=True)
         part = place.with_name(f".{place.name}.part")
-        shutil.copyfile(file, part)
+        shutil.copyfile(source / file, part)
         part.rename(place)
         copied += 1
     return copied

@@ -112,7 +112,8 @@ def test_labs_are_read_in_order_and_other_notebooks_are_none(write: Write) -> No
 def test_copying_adds_what_is_missing_and_never_writes_over(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     (source / "more").mkdir(parents=True)
-    for name in ("a", "b", "more/c"):
+    (source / ".checkpoints").mkdir()
+    for name in ("a", "b", "more/c", ".hidden", ".checkpoints/a"):
         (source / name).write_text(f"new {name}")
     target.mkdir()
     (target / "a").write_text("mine")

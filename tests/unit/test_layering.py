@@ -3,11 +3,15 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.conftest import ROOT
 
@@ -98,6 +102,17 @@ def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
         elif top not in sys.stdlib_module_names:
             allowed = {"grpc_tools"} if path.name == "regenerate.py" else set()
             assert top in PACKAGES[room] | allowed, imported
+
+
+def test_every_package_that_is_imported_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    declared = {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
+    imported = {
+        name.partition(".")[0] for path in MODULES if path.name != "regenerate.py" for name in imports(path)
+    }
+    distributions = packages_distributions()
+    for package in imported - sys.stdlib_module_names - {"kubedev"}:
+        assert declared & {canonicalize_name(name) for name in distributions[package]}, package
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
