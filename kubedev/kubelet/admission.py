@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from kubedev.api.messages import Conversation
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Container, Pod, ResourceList
+from kubedev.api.requests import compute_pod_resource_request
 from kubedev.kubelet import topology as topology_manager
 from kubedev.kubelet.capacity import update_plugin_resources
 from kubedev.kubelet.topology import TopologyAdmission
 from kubedev.scheduler.affinity import NodeAffinity
 from kubedev.scheduler.filters import NodeName, NodePorts, host_ports
 from kubedev.scheduler.fits import InsufficientResource, fits
-from kubedev.scheduler.node_info import NodeInfo, PodInfo
+from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.node_selector import required_node_affinity
 from kubedev.scheduler.status import Status
 from kubedev.scheduler.taints import find_matching_untolerated_taint
@@ -73,7 +74,7 @@ def check_predicates(state: "KubeletState", pod: Pod, others: Sequence[Pod]) -> 
     )
     node_info = replace(node_info, allocatable=raised)
     known = _without_missing_resources(pod, node_info)
-    insufficient = fits(PodInfo.of(known).resource, node_info)
+    insufficient = fits(compute_pod_resource_request(known, state.config.switches), node_info)
     if insufficient:
         short = insufficient[0]
         text = (
