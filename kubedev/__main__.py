@@ -18,7 +18,6 @@ COMMANDS = {
         "be a kubelet's device manager on a socket directory, for any plugin",
     ),
     "plugin": ("kubedev.wire.plugin_process", "be a device plugin, for any kubelet"),
-    "slides": ("kubedev.lab.slides", "make slides from labs"),
 }
 
 
@@ -29,14 +28,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         command = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        print(_missing(options.command, module, error.name), file=sys.stderr)
+        print(_missing(options.command, error.name), file=sys.stderr)
         return 2
     return int(command.main(options.arguments))
 
 
-def _missing(command: str, module: str, name: str | None) -> str:
-    if name == module:
-        return f"kubedev {command} is not part of kubedev {__version__}."
+def _missing(command: str, name: str | None) -> str:
     if name == "grpc":
         return (
             f"kubedev {command} speaks real gRPC, which this Python does not have: `pip install grpcio` brings it, "

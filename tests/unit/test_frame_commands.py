@@ -54,7 +54,7 @@ def test_an_unknown_command_is_refused_with_those_there_are(capsys: pytest.Captu
     with pytest.raises(SystemExit) as end:
         command_line.main(["nope"])
     assert end.value.code == 2
-    assert "'lab', 'run', 'kubelet', 'plugin', 'slides'" in capsys.readouterr().err
+    assert "'lab', 'run', 'kubelet', 'plugin'" in capsys.readouterr().err
 
 
 def test_a_command_gets_its_arguments_and_its_answer_is_the_exit_code(
@@ -69,10 +69,6 @@ def test_a_command_gets_its_arguments_and_its_answer_is_the_exit_code(
 def test_u21_without_grpc_a_command_says_what_it_needs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(command_line.COMMANDS, "plugin", ("no_such_room", "nothing"))
-    assert command_line.main(["plugin"]) == 2
-    assert "kubedev plugin is not part of kubedev" in capsys.readouterr().err
-
     def without_grpc(name: str) -> None:
         raise ModuleNotFoundError("No module named 'grpc'", name="grpc")
 
