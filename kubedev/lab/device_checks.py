@@ -1,0 +1,125 @@
+"""What the checks of labs 03 and 04 look for, beside those of `kubedev.lab.check`."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+
+from kubedev.api.messages import Device, ListAndWatchResponse
+from kubedev.cluster.state import ClusterState
+from kubedev.kubelet.devices import PodDevices
+from kubedev.kubelet.run_options import device_run_container_options
+from kubedev.lab.allocation_scene import Prefer, allocation_scene, decide
+from kubedev.lab.check import Checked, Invariant, devices_of
+from kubedev.lab.session import Lab
+from kubedev.lab.stream_ends import RESOURCE, wire_bench
+from kubedev.lab.timeline_scene import sample_of, timeline_of
+from kubedev.views.catalogue import say
+from kubedev.views.masks import natural_list
+from kubedev.wire.codec import METHODS
+
+__all__ = ["PARTNERS", "capacity_kept", "check_list", "check_preference", "holds", "key_gone", "no_conflict"]
+
+PARTNERS = {"d0": "d3", "d3": "d0", "d1": "d2", "d2": "d1", "d4": "d7", "d7": "d4", "d5": "d6", "d6": "d5"}
+"""Pairs of devices with a fast link between them, as only the plugin can know."""
+
+
+def capacity_kept(lab: Lab, resource: str, node: str = "") -> Invariant:
+    """From the plugin's first list up to what is shown, the node's capacity never fell, and devices are healthy now."""
+
+    def broken(state: ClusterState) -> Iterator[str]:
+        name = node or next(iter(state.kubelets))
+        for before, after in pairwise(timeline_of(lab, resource, name).samples):
+            if (after.capacity or 0) < (before.capacity or 0):
+                values = {"resource": resource, "node": name, "at": f"{after.at:g}"}
+                yield say("check.capacity-fell", least=after.capacity or 0, **values)
+        capacity, allocatable = sample_of(state.store.nodes[name], resource)
+        if not allocatable or allocatable != capacity:
+            yield say(
+                "check.not-back", resource=resource, node=name, capacity=capacity, allocatable=allocatable
+            )
+
+    return broken
+
+
+def key_gone(resource: str, node: str = "") -> Invariant:
+    """The node's status does not name the resource any more."""
+
+    def broken(state: ClusterState) -> Iterator[str]:
+        name = node or next(iter(state.kubelets))
+        capacity, allocatable = sample_of(state.store.nodes[name], resource)
+        if (capacity, allocatable) != (None, None):
+            yield say("check.key-stays", resource=resource, node=name, count=capacity)
+
+    return broken
+
+
+def holds(pod: str, resource: str) -> Invariant:
+    """A pod that runs holds devices of the resource: running is not enough."""
+
+    def broken(state: ClusterState) -> Iterator[str]:
+        held = any((name, of) == (pod, resource) for name, _, of, _ in devices_of(state))
+        found = next((p for p in state.store.pods.values() if p.name == pod), None)
+        if found is not None and found.phase == "Running" and not held:
+            yield say("check.holds-nothing", pod=pod, node=found.node_name, resource=resource)
+
+    return broken
+
+
+def check_list(devices: Sequence[Device], count: int) -> Checked:
+    """Send a plugin's list over a real wire: all devices must arrive, and be different."""
+    broken = [say("check.list-short", count=len(devices), wanted=count)] if len(devices) != count else []
+    twice = [device for device, times in Counter(d.id for d in devices).items() if times > 1]
+    broken += [say("check.list-twice", device=twice[0])] if twice else []
+    with wire_bench() as bench:
+        bench.devices = tuple(devices)
+        bench.server()
+        here = bench.look(1).capacity or 0
+        size = len(METHODS["ListAndWatch"].encode_response(ListAndWatchResponse(tuple(devices))))
+        if bench.ended:
+            error = bench.ended[0]
+            broken.append(
+                say(
+                    "check.list-too-long", size=size, error=error, resource=RESOURCE, count=here, wanted=count
+                )
+            )
+    return Checked(broken)
+
+
+def check_preference(prefer: Prefer) -> Checked:
+    """Whatever is free, a container that asks for two devices gets partners where a pair is free."""
+    broken = []
+    for in_use in range(5):
+        scene = allocation_scene(2, in_use)
+        decision = decide(scene, None, prefer)
+        free = decision.sets.available
+        pairs = [pair for pair in combinations(sorted(free), 2) if PARTNERS[pair[0]] == pair[1]]
+        if decision.error is not None:
+            broken.append(say("check.no-answer", free=natural_list(free), error=decision.error))
+        elif pairs and tuple(sorted(decision.sets.taken)) not in pairs:
+            device = min(decision.sets.taken)
+            values = {"free": natural_list(free), "taken": natural_list(decision.sets.taken)}
+            broken.append(say("check.torn", device=device, partner=PARTNERS[device], **values))
+    return Checked(broken[:1])
+
+
+def no_conflict() -> Invariant:
+    """No two plugins want different things under one name for the same container."""
+
+    def broken(state: ClusterState) -> Iterator[str]:
+        for agent in state.kubelets.values():
+            pods = agent.devices.pod_devices
+            for uid, container in _containers(state, pods):
+                options = device_run_container_options(pods, uid, container)
+                name = state.store.pods[uid].name
+                for c in options.conflicts if options else ():
+                    values = {"kept": c.kept, "dropped": c.dropped, "resource": c.resource}
+                    yield say("check.conflict", pod=name, kind=c.kind, name=c.key, **values)
+
+    return broken
+
+
+def _containers(state: ClusterState, pods: PodDevices) -> Iterator[tuple[str, str]]:
+    """The containers with records whose pods are still there."""
+    for uid, containers in pods.items():
+        if uid in state.store.pods and state.store.pods[uid].phase not in ("Failed", "Succeeded"):
+            yield from ((uid, container) for container in containers)
