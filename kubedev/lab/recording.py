@@ -1,0 +1,33 @@
+"""Inside the kernel that executes a lab for its slides: hands over each picture as it is when all has run.
+
+When a cell shows a picture, nothing has happened yet; what comes later is in the picture's history, which the
+slides step through. So the pictures are asked for once more at the end.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from IPython.display import display
+from ipywidgets.widgets.widget import _instances
+
+from kubedev.lab import predict
+
+__all__ = ["MIME", "begin", "hand_over"]
+
+MIME = "application/vnd.kubedev.pictures+json"
+
+
+def begin() -> None:
+    """Neither take nor leave anybody's predictions."""
+    predict.ANSWERS = Path(os.devnull)
+
+
+def hand_over(models: Sequence[str]) -> None:
+    """Display the HTML of those widgets that can stand without a kernel, by the ids of their models."""
+    pictures = {
+        model: _instances[model].without_kernel()["text/html"]
+        for model in models
+        if hasattr(_instances.get(model), "without_kernel")
+    }
+    display({MIME: pictures}, raw=True)

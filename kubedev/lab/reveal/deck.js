@@ -1,0 +1,252 @@
+// Lays the blocks of each section out on slides of 1280 by 720 pixels, then starts reveal.js.
+
+const HEIGHT = 720;
+const PICTURE_WIDTH = 1240;
+const TOP = 76; // where a slide begins, below the name of its section
+const BAND = 62; // below a picture: its steps and its sentence
+const STATEMENT = 420; // a slide of words that is lower than this is set larger
+const CODE_SIZES = [22, 20, 18, 16];
+const OUTPUT_SIZES = [20, 18];
+
+const workshop = document.createElement("div");
+workshop.className = "workshop";
+document.body.append(workshop);
+
+function element(name, className, ...children) {
+  const made = document.createElement(name);
+  made.className = className;
+  made.append(...children);
+  return made;
+}
+
+/** A new, empty slide that can be measured. */
+function newPage() {
+  const page = element("section", "page");
+  workshop.append(page);
+  return page;
+}
+
+const fits = (page) => page.offsetHeight <= HEIGHT;
+const isHeading = (node) => /^H[1-3]$/.test(node?.firstElementChild?.tagName);
+const isWhole = (block) => block.matches(".picture, .chart, .image");
+
+/** Prose as one block for each heading, paragraph, list or table. */
+function torn(block) {
+  if (!block.matches(".prose")) return [block];
+  return [...block.children].map((child) => {
+    const part = element("div", block.className, child);
+    if ("fragment" in block.dataset) part.dataset.fragment = "";
+    return part;
+  });
+}
+
+/** Spread blocks over as many slides as they need. */
+function pagesOf(blocks) {
+  const pages = [];
+  let page = newPage();
+  const turn = () => {
+    if (page.children.length) pages.push(page);
+    else page.remove();
+    page = newPage();
+  };
+  const waiting = [...blocks];
+  while (waiting.length) {
+    const block = waiting.shift();
+    if (isWhole(block) && page.children.length) turn();
+    page.append(block);
+    if (block.matches(".code")) fitText(block, CODE_SIZES);
+    if (block.matches(".output")) fitText(block, OUTPUT_SIZES);
+    if (block.matches(".picture")) trimPicture(block);
+    if (isWhole(block)) {
+      page.classList.add(block.matches(".picture") ? "full" : "wide");
+      turn();
+    } else if (!fits(page)) {
+      const rest = page.children.length === 1 || isLong(block, page) ? cut(block, page) : block;
+      const carried = rest === block ? keptWith(block, page) : [];
+      turn();
+      waiting.unshift(...carried, ...(rest ? [rest] : []));
+    }
+  }
+  turn();
+  page.remove();
+  return pages;
+}
+
+/** Whether a block would not fit on a slide of its own either, and there is room here to begin with it. */
+const isLong = (block, page) => block.offsetHeight > HEIGHT - 180 && page.offsetHeight - block.offsetHeight < 380;
+
+/** Take from a full slide its last block, and with it what must not stand there without it: heading, code, "namely:". */
+function keptWith(block, page) {
+  block.remove();
+  const last = page.lastElementChild;
+  const belongs =
+    isHeading(last) ||
+    (block.matches(".output") && last.matches(".code")) ||
+    (block.querySelector(":scope > :is(ul, ol, table)") && last.querySelector(":scope > p"));
+  if (!belongs || page.children.length === 1) return [];
+  last.remove();
+  return [last];
+}
+
+/** Cut a block that is higher than a slide after the last line, row or item that fits; the rest of it, if any. */
+function cut(block, page) {
+  const list = block.querySelector("tbody, ul, ol");
+  const pre = block.querySelector("pre");
+  if (!list && !pre) return null;
+  const rest = block.cloneNode(true);
+  if (list) {
+    const other = rest.querySelector("tbody, ul, ol");
+    other.replaceChildren();
+    while (!fits(page) && list.children.length > 1) other.prepend(list.lastElementChild);
+    if (list.matches("ol")) other.start = (list.start || 1) + list.children.length;
+    return other.children.length ? rest : null;
+  }
+  const lines = pre.textContent.split("\n");
+  let count = lines.length;
+  while (!fits(page) && count > 1) pre.textContent = lines.slice(0, --count).join("\n");
+  rest.querySelector("pre").textContent = lines.slice(count).join("\n");
+  return count < lines.length ? rest : null;
+}
+
+/** The largest size at which no line is broken, or else lines are broken at the largest. */
+function fitText(block, sizes) {
+  const pre = block.querySelector("pre");
+  if (!pre) return;
+  pre.style.whiteSpace = "pre";
+  for (const size of sizes) {
+    pre.style.fontSize = `${size}px`;
+    if (pre.scrollWidth <= pre.clientWidth) return;
+  }
+  pre.style.whiteSpace = "";
+  pre.style.fontSize = "";
+}
+
+/** A picture leaves its title out where there is no room for it. */
+function trimPicture(block) {
+  const { first, steps } = JSON.parse(block.querySelector("script[type='application/json']").textContent);
+  const heads = [first.head, ...steps.map((step) => step.head ?? step.whole?.head)].filter(Boolean);
+  const height = Math.max(...heads.map(([, , , width, high]) => (high / width) * PICTURE_WIDTH));
+  const title = block.querySelector(".kd-title").offsetHeight;
+  block.classList.toggle("tight", height + title + BAND > HEIGHT - 10);
+}
+
+function drawChart(block) {
+  const { data, layout } = JSON.parse(block.querySelector("script").textContent);
+  const colour = (name) => getComputedStyle(document.body).getPropertyValue(`--kd-${name}`);
+  const font = { ...layout.font, size: Math.max(layout.font?.size ?? 0, 16), color: colour("ink") };
+  const size = { width: 1136, height: Math.min(layout.height ?? 580, 580), autosize: false };
+  const ground = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
+  const place = element("div", "");
+  workshop.append(place); // where it can be measured
+  return Plotly.newPlot(place, data, { ...layout, ...size, ...ground, font }, { displayModeBar: false }).then(() =>
+    block.append(place),
+  );
+}
+
+/** Where a slide without a heading of its own belongs. */
+function label(page, where) {
+  if (!where || page.matches(".full") || isHeading(page.firstElementChild)) return;
+  const bold = element("b", "");
+  bold.textContent = where;
+  page.prepend(element("p", "where", bold));
+}
+
+/** Few words are set larger, and what has no heading stands a little above the middle. */
+function place(page) {
+  if (page.matches(".full, .wide")) return;
+  if (page.querySelector("h1")) page.classList.add("title");
+  else if ([...page.children].every((block) => block.matches(".prose")) && page.offsetHeight < STATEMENT)
+    page.classList.add("statement");
+  if (!isHeading(page.firstElementChild)) page.style.paddingTop = `${TOP + 0.3 * Math.max(HEIGHT - page.offsetHeight, 0)}px`;
+}
+
+/** Lay out one authored sub-slide; what a speaker says about it goes with each of its slides. */
+function layOut(section) {
+  const pages = pagesOf([...section.children].filter((node) => node.matches(".block")).flatMap(torn));
+  for (const page of pages) {
+    const [, ...later] = page.children;
+    for (const block of later) if ("fragment" in block.dataset) block.classList.add("fragment");
+    place(page);
+  }
+  section.replaceWith(...pages);
+  return pages;
+}
+
+/** Notes are about all slides since the notes before them. */
+function spreadNotes(stack) {
+  let since = [];
+  for (const section of [...stack.children]) {
+    const notes = [...section.children].filter((node) => node.matches(".notes"));
+    since.push(...layOut(section));
+    for (const page of notes.length ? since : []) page.append(...notes.map((note) => note.cloneNode(true)));
+    if (notes.length) since = [];
+  }
+}
+
+await document.fonts.ready;
+const stacks = [...document.querySelectorAll(".slides > section")];
+for (const block of document.querySelectorAll(".chart")) await drawChart(block);
+for (const stack of stacks) {
+  const where = stack.querySelector("h1, h2")?.textContent ?? "";
+  spreadNotes(stack);
+  for (const page of stack.children) label(page, where);
+}
+workshop.remove();
+
+const reveal = new Reveal(document.querySelector(".reveal"), {
+  width: 1280,
+  height: HEIGHT,
+  margin: 0,
+  maxScale: 6,
+  center: false,
+  controls: false,
+  hash: true,
+  navigationMode: "linear",
+  transition: "none",
+  backgroundTransition: "none",
+  plugins: [RevealNotes],
+});
+await reveal.initialize();
+
+// The steps of the picture on show
+
+const picture = () => reveal.getCurrentSlide()?.querySelector(".kd-steps");
+
+function step(by) {
+  const slider = picture()?.querySelector("input");
+  if (!slider) return;
+  setStep(slider, Number(slider.value) + by);
+  const audience = window.parent.opener; // this is the speaker's copy: the audience sees the same step
+  audience?.postMessage(JSON.stringify({ namespace: "kubedev", at: slider.value }), "*");
+}
+
+function setStep(slider, at) {
+  slider.value = at;
+  slider.dispatchEvent(new Event("input"));
+}
+
+window.addEventListener("message", ({ data }) => {
+  if (typeof data !== "string" || !data.includes('"kubedev"')) return;
+  const slider = picture()?.querySelector("input");
+  if (slider) setStep(slider, JSON.parse(data).at);
+});
+reveal.addKeyBinding({ keyCode: 13, key: "Enter", description: "Step the picture forward" }, () => step(1));
+reveal.addKeyBinding({ keyCode: 8, key: "Backspace", description: "Step the picture back" }, () => step(-1));
+reveal.addKeyBinding({ keyCode: 84, key: "T", description: "Light or dark" }, () => {
+  const root = document.documentElement;
+  const chosen = root.dataset.jpThemeLight;
+  const dark = chosen ? chosen === "false" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.jpThemeLight = dark;
+});
+
+// The number of the slide, with buttons for those who point
+
+const [back, forward] = document.querySelectorAll("nav button");
+const pages = reveal.getSlides();
+const count = () => {
+  document.querySelector("nav output").textContent = `${pages.indexOf(reveal.getCurrentSlide()) + 1} / ${pages.length}`;
+};
+back.onclick = () => reveal.prev();
+forward.onclick = () => reveal.next();
+reveal.on("slidechanged", count);
+count();
