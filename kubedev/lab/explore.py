@@ -9,6 +9,7 @@ from typing import Any
 import ipywidgets as widgets
 from traitlets import TraitError
 
+from kubedev.lab.pictured import Pictured
 from kubedev.views.catalogue import say
 from kubedev.views.live import LivePicture
 from kubedev.views.picture import Picture
@@ -38,7 +39,7 @@ def explore(
     return Explorer(draw, made, frames)
 
 
-class Explorer(widgets.VBox):
+class Explorer(Pictured):
     """Knobs, picture and history of the settings. `values` is what is set, `turn` sets it in code."""
 
     def __init__(

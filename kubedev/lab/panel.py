@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as widgets
 
 from kubedev.api.messages import HEALTHY
+from kubedev.lab.pictured import Pictured
 from kubedev.lab.scene import path_state
 from kubedev.views.catalogue import say
 from kubedev.views.live import LivePicture
@@ -44,7 +45,7 @@ def draw_path(lab: "Lab", step: int) -> Picture:
     )
 
 
-class Panel(widgets.VBox):
+class Panel(Pictured):
     """Picture, history and buttons. It follows the lab message by message until it has caught up."""
 
     def __init__(
@@ -55,6 +56,7 @@ class Panel(widgets.VBox):
         self._samples = samples
         self._paced = paced
         self._shown = lab.position
+        self._opened: int | None = None
         self._setting = False
         self._closed = threading.Event()
         self._news = threading.Event()
@@ -90,6 +92,12 @@ class Panel(widgets.VBox):
     def _frames(self) -> list[Picture]:
         """A picture for every message of the history, for pages without a kernel."""
         return [self._drawing(self.lab, step) for step in self.lab.message_steps()]
+
+    def without_kernel(self) -> dict[str, str]:
+        """Return the picture with its frames; it opens at the step at which its cell showed it first."""
+        if self._opened is None:
+            self._opened = self.lab.position
+        return self.picture.without_kernel(sum(s <= self._opened for s in self.lab.message_steps()) - 1)
 
     def _follow(self) -> None:
         """Show one message after another; what nobody asked to see slowly is shown at once."""

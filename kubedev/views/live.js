@@ -208,7 +208,7 @@ function mountFrames(root) {
   forward.onclick = () => go(Number(slider.value) + 1);
   slider.oninput = () => go(Number(slider.value));
   bar.hidden = docs.length === 1;
-  go(0);
+  go(Number(root.dataset.start));
 }
 
 const states = new WeakMap(); // widget model -> { number, doc, views }

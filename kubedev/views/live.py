@@ -21,7 +21,7 @@ from kubedev.views.picture import Picture, Table
 from kubedev.views.style import FONT
 from kubedev.views.svg import inline, style_sheet, theme_sheet
 
-__all__ = ["UPDATES_A_SECOND", "LivePicture", "frames_html"]
+__all__ = ["UPDATES_A_SECOND", "LivePicture", "frames_html", "page_script", "page_sheet"]
 
 UPDATES_A_SECOND = 20
 
@@ -52,6 +52,11 @@ _PAGE_RULES = f"""
 def page_sheet() -> str:
     """Return the whole style sheet of a page that shows pictures."""
     return theme_sheet() + style_sheet() + _PAGE_RULES.replace("\n", "")
+
+
+def page_script() -> str:
+    """Return the script that shows pictures and steps through frames."""
+    return _SCRIPT.read_text("utf-8")
 
 
 class LivePicture(anywidget.AnyWidget):
@@ -143,13 +148,20 @@ class LivePicture(anywidget.AnyWidget):
         bundle = super()._repr_mimebundle_(**options)
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         if data is not None:
-            data["text/html"] = frames_html(self._frames() if self._frames else [self._picture])
-            data["text/plain"] = f"{self._picture.title}. {self._picture.sentence}"
+            data.update(self.without_kernel())
         return bundle
 
+    def without_kernel(self, start: int = 0) -> dict[str, str]:
+        """Return what stands for the picture where no kernel is: a line of text, and HTML that opens at frame `start`
+        and steps through all.
+        """
+        frames = self._frames() if self._frames else [self._picture]
+        text = f"{self._picture.title}. {self._picture.sentence}"
+        return {"text/html": frames_html(frames, start), "text/plain": text}
 
-def frames_html(pictures: Sequence[Picture]) -> str:
-    """Return HTML, whole in itself, that shows the first of some pictures and steps through the others."""
+
+def frames_html(pictures: Sequence[Picture], start: int = 0) -> str:
+    """Return HTML, whole in itself, that shows one of some pictures, by default the first, and steps through all."""
     first, steps = patches(pictures)
     words = {
         "back": say("frame.back"),
@@ -160,16 +172,17 @@ def frames_html(pictures: Sequence[Picture]) -> str:
     data = json.dumps({"first": first, "steps": steps, "words": words}, ensure_ascii=False).replace(
         "</", "<\\/"
     )
-    picture = pictures[0]
+    picture = pictures[start]
     tables = "".join(map(_table, picture.tables))
     svg = inline(picture)
     return (
-        f'<div class="kd kubedev" data-kubedev-frames><style>{page_sheet()}</style><div class="kd-stage">'
+        f'<div class="kd kubedev" data-kubedev-frames data-start="{start}">'
+        f'<style>{page_sheet()}</style><div class="kd-stage">'
         f'<div class="kd-title">{escape(picture.title)}</div>'
         f'<p class="kd-sentence">{escape(picture.sentence)}</p><div class="kd-scroll">{svg}</div>'
         f"<details><summary>{say('frame.table')}</summary>{tables}</details></div>"
         f'<script type="application/json">{data}</script>'
-        f'<script type="module">{_SCRIPT.read_text("utf-8")}</script></div>'
+        f'<script type="module">{page_script()}</script></div>'
     )
 
 
