@@ -59,8 +59,18 @@ class Prediction:
             self._widget = _form(self)
         bundle = self._widget._repr_mimebundle_(**options)
         bundle["text/plain"] = self.question
-        bundle["text/html"] = _html("predict", say("predict.title"), f"<p>{escape(self.question)}</p>")
+        bundle["text/html"] = _html(
+            "predict", say("predict.title"), f"<p>{escape(self.question)}</p>{self._offer()}"
+        )
         return bundle
+
+    def _offer(self) -> str:
+        """What can be chosen, for a page without a kernel."""
+        items = (
+            f"<li>{escape(name)}: {' · '.join(escape(str(value)) for value in values)}</li>"
+            for name, values in self.fields.items()
+        )
+        return f"<ul>{''.join(items)}</ul>"
 
 
 class Gap:
