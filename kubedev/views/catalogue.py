@@ -42,7 +42,7 @@ ENGLISH: dict[str, str] = {
     "path.plugin.pid": "pid {pid}",
     "path.plugin.memory": "in memory",
     "path.plugin.dead": "stopped",
-    "path.plugin.none": "No device plugin",
+    "path.plugin.none": "No plugin",
     "path.container": "Container",
     "path.container.none": "No container",
     "path.container.ended": "ended",
