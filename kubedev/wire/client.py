@@ -95,8 +95,14 @@ class PluginClient:
             return _CLOSED
         finally:
             self._dials.discard(ready)
-            ready.cancel()  # ends the thread that watches the channel
+            self._cancel(ready)  # ends the thread that watches the channel
         return Empty()
+
+    def _cancel(self, ready: Any) -> None:
+        """Cancel a dial, once: gRPC fails where a future is cancelled twice."""
+        with self._lock:
+            if not ready.cancelled():
+                ready.cancel()
 
     def list_and_watch(self, on_list: OnList, on_end: OnEnd) -> None:
         """Follow the plugin's list on a thread of its own, until it ends or the client is closed."""
@@ -128,7 +134,7 @@ class PluginClient:
                 return
             self._closed = True
         for dial in list(self._dials):
-            dial.cancel()
+            self._cancel(dial)
         self._start_thread(self._channel.close)
 
     def _start_thread(self, run: Callable[[], None]) -> None:
