@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from html import escape
+from typing import Protocol, TypeVar
 
 from kubedev.cluster.state import ClusterState
-from kubedev.lab.session import Lab
 from kubedev.views.catalogue import say
 
 __all__ = ["Checked", "Invariant", "check", "devices_of", "no_device_twice", "only_healthy_devices", "runs"]
@@ -13,7 +13,20 @@ Invariant = Callable[[ClusterState], Iterator[str]]
 """Yields a sentence for each way in which a state breaks it."""
 
 
-def check(lab: Lab, *invariants: Invariant) -> "Checked":
+S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
+
+
+class Shown(Protocol[S_co]):
+    """A lab, or whatever else has a state to look at."""
+
+    @property
+    def state(self) -> S_co:
+        """The state that is shown."""
+        ...
+
+
+def check(lab: Shown[S], *invariants: Callable[[S], Iterator[str]]) -> "Checked":
     """Whether the state that the lab shows keeps all invariants."""
     return Checked([sentence for invariant in invariants for sentence in invariant(lab.state)])
 

@@ -5,6 +5,7 @@ colours, since plotly does not know the page's theme. plotly is imported when a 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubedev.api.requests import PodArithmetic, Role
@@ -18,7 +19,7 @@ from kubedev.views.timeline import Timeline
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["arithmetic_figure", "hints_figure", "timeline_figure"]
+__all__ = ["MergeTime", "arithmetic_figure", "explosion_figure", "hints_figure", "timeline_figure"]
 
 _VERDICTS = ("too few", "reusable left out", "not preferred", "preferred")
 
@@ -100,6 +101,56 @@ def hints_figure(resources: Sequence[ResourceHints], theme: Theme = "light") -> 
         showscale=False,
     )
     figure.update_yaxes(autorange="reversed")
+    return figure
+
+
+@dataclass(frozen=True, slots=True)
+class MergeTime:
+    """How many seconds a merge took, with every hint of so many resources on a machine with so many NUMA nodes."""
+
+    nodes: int
+    resources: int
+    seconds: float
+
+    @property
+    def permutations(self) -> int:
+        """How many permutations it has."""
+        return int((2**self.nodes - 1) ** self.resources)
+
+
+def explosion_figure(
+    every: Sequence[MergeTime], at_once: Sequence[MergeTime], theme: Theme = "light"
+) -> "Figure":
+    """Return seconds over permutations, both on log scales: trying every one, and all at once."""
+    figure = _figure(say("explosion.title"), theme, 440)
+    for name, times, tone, symbol in (
+        ("explosion.every", every, "unhealthy", "diamond"),
+        ("explosion.once", at_once, "accent", "circle"),
+    ):
+        points = sorted(times, key=lambda time: time.permutations)
+        words = [
+            say("explosion.point", nodes=p.nodes, resources=p.resources, permutations=f"{p.permutations:,}")
+            for p in points
+        ]
+        figure.add_scatter(
+            x=[p.permutations for p in points],
+            y=[p.seconds for p in points],
+            text=words,
+            name=say(name),
+            mode="lines+markers",
+            marker={"symbol": symbol, "size": 11, "color": colour(tone, theme)},
+            line={"color": colour(tone, theme), "width": 2},
+            hovertemplate="%{text}<br>%{y:.3s} s<extra></extra>",
+        )
+    figure.update_xaxes(title=say("explosion.permutations"), type="log", dtick=1, exponentformat="power")
+    seconds = [1e-6, 1e-3, 1, 60, 3600]
+    figure.update_yaxes(
+        title=say("explosion.seconds"),
+        type="log",
+        tickvals=seconds,
+        ticktext=["1 µs", "1 ms", "1 s", "1 min", "1 h"],
+    )
+    figure.update_layout(legend={"x": 0.02, "y": 0.98, "bgcolor": colour("ground", theme)})
     return figure
 
 

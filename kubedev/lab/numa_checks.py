@@ -1,0 +1,131 @@
+"""The invariants of lab 05's exercises: what a machine must answer, and which device stands in the way."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from kubedev.kubelet.hints import MaskVerdict, ResourceHints
+from kubedev.lab import texts_numa as _texts
+from kubedev.lab.explore import Explorer
+from kubedev.lab.numa_machine import POLICIES, Machine, on
+from kubedev.views.catalogue import say
+from kubedev.views.masks import mask_words
+
+__all__ = ["admits", "fragmented", "one_change", "only_preferred", "two_holders"]
+
+assert _texts.TEXTS
+
+MachineInvariant = Callable[[Machine], Iterator[str]]
+
+
+def fragmented(one: str, two: str, **_: Any) -> Machine:
+    """Two NUMA nodes with two devices each, and two running pods that hold one device each."""
+    return Machine.of(gpu=on(0, "a0 a1") + on(1, "b0 b1")).taken(one, by="one").taken(two, by="two")
+
+
+def _on_mask(machine: Machine, resource: str, mask: int) -> list[str]:
+    devices = machine.kubelet.devices.all_devices[resource].values()
+    return [d.id for d in devices if any(mask >> node & 1 for node in d.numa_nodes or ())]
+
+
+def _free(machine: Machine, resource: str) -> frozenset[str]:
+    state = machine.kubelet.devices
+    return state.healthy_devices[resource] - state.allocated_devices.get(resource, frozenset())
+
+
+def admits(*policies: str, pod: str = "new", **asked: int) -> MachineInvariant:
+    """These policies (all, if none is named) admit a pod that asks for so many."""
+
+    def broken(machine: Machine) -> Iterator[str]:
+        for policy in policies or POLICIES:
+            decision = machine.decide(policy, **asked)
+            if decision.admit:
+                continue
+            yield say(
+                "check.numa.refused",
+                policy=policy,
+                pod=pod,
+                reason="TopologyAffinityError",
+                mask=mask_words(decision.hint.numa_node_affinity),
+                preferred=say("merge.is.preferred" if decision.hint.preferred else "merge.not.preferred"),
+            )
+            for hints in machine.hints(**asked):
+                yield from _why(machine, hints, pod)
+            return
+
+    return broken
+
+
+def _why(machine: Machine, hints: ResourceHints, pod: str) -> Iterator[str]:
+    """Why a resource's hints are not enough."""
+    if hints.hints == ():
+        placed = _on_mask(machine, hints.resource, -1)
+        devices = sorted(_free(machine, hints.resource) & set(placed))
+        listed = ", ".join(devices) or say("set.none")
+        yield say(
+            "check.numa.cannot", resource=hints.resource, pod=pod, devices=listed, request=hints.request
+        )
+    for mask in hints.masks:
+        if mask.verdict == "not preferred":
+            yield _not_preferred(machine, hints, mask, pod)
+
+
+def _not_preferred(machine: Machine, hints: ResourceHints, mask: MaskVerdict, pod: str) -> str:
+    smaller = next(m.counts for m in hints.masks if m.counts.all >= hints.request)
+    return say(
+        "check.numa.not-preferred",
+        mask=mask_words(mask.counts.mask),
+        pod=pod,
+        smaller=mask_words(smaller.mask),
+        all=smaller.all,
+        devices=", ".join(_on_mask(machine, hints.resource, smaller.mask)),
+        request=hints.request,
+    )
+
+
+def only_preferred(mask: int, pod: str = "new", **asked: int) -> MachineInvariant:
+    """This mask is preferred, and no other is."""
+
+    def broken(machine: Machine) -> Iterator[str]:
+        (hints,) = machine.hints(**asked)
+        for verdict in hints.masks:
+            counts = verdict.counts
+            if counts.mask != mask and verdict.verdict == "preferred":
+                there = sorted(
+                    set(_on_mask(machine, hints.resource, counts.mask)) & _free(machine, hints.resource)
+                )
+                yield say("check.numa.preferred-too", mask=mask_words(counts.mask), devices=", ".join(there))
+            if counts.mask == mask and verdict.verdict == "too few":
+                yield say(
+                    "check.numa.no-hint",
+                    mask=mask_words(mask),
+                    pod=pod,
+                    free=counts.available,
+                    all=counts.all,
+                    request=hints.request,
+                )
+            if counts.mask == mask and verdict.verdict == "not preferred":
+                yield _not_preferred(machine, hints, verdict, pod)
+
+    return broken
+
+
+def one_change(explorer: Explorer) -> MachineInvariant:
+    """At most one knob is set otherwise than at the start."""
+
+    def broken(_: Machine) -> Iterator[str]:
+        start: Mapping[str, Any] = explorer.history[0]
+        changed = [name for name, value in explorer.values.items() if value != start[name]]
+        if len(changed) > 1:
+            yield say("check.numa.changes", count=len(changed), devices=", ".join(changed))
+
+    return broken
+
+
+def two_holders(explorer: Explorer) -> MachineInvariant:
+    """Pods one and two hold a device each, and not the same."""
+
+    def broken(_: Machine) -> Iterator[str]:
+        if explorer.values["one"] == explorer.values["two"]:
+            yield say("check.numa.same", first="one", second="two", device=explorer.values["one"])
+
+    return broken

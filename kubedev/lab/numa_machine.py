@@ -1,0 +1,238 @@
+"""A machine with NUMA nodes as a value: change it, and ask its kubelet where a pod could go.
+
+The kubelet in it is the whole one of `kubedev.kubelet`; only the time before is left out: plugins are connected,
+and devices that are taken were taken somehow. Every change returns a new machine.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from kubedev.api.messages import (
+    UNHEALTHY,
+    AllocateRequest,
+    AllocateResponse,
+    Answer,
+    Call,
+    ContainerAllocateResponse,
+    Device,
+    DevicePluginOptions,
+)
+from kubedev.api.names import CPU
+from kubedev.api.objects import Container, Node, Pod
+from kubedev.api.quantity import Quantity
+from kubedev.kubelet.capacity import list_and_watch
+from kubedev.kubelet.config import KubeletConfig
+from kubedev.kubelet.cpu_topology import CPUTopology
+from kubedev.kubelet.devices import DeviceAllocateInfo, allocated_by, by_numa_node, container_devices, insert
+from kubedev.kubelet.endpoint import Endpoint
+from kubedev.kubelet.hints import ResourceHints
+from kubedev.kubelet.kubelet_state import KubeletState, new_kubelet
+from kubedev.kubelet.merge import NUMAInfo
+from kubedev.kubelet.pods import Phase, PodRecord
+from kubedev.kubelet.topology import (
+    BEST_EFFORT,
+    NONE,
+    RESTRICTED,
+    SINGLE_NUMA_NODE,
+    PolicyDecision,
+    TopologyAdmission,
+    TopologyManager,
+    admit,
+    align,
+)
+
+__all__ = ["GPU", "POLICIES", "Machine", "full_name", "on", "pod_asking"]
+
+POLICIES = (NONE, BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)
+
+GPU = "example.com/gpu"
+
+Nodes = int | tuple[int, ...] | None
+
+
+def on(nodes: Nodes, ids: str) -> tuple[Device, ...]:
+    """Devices by their names, all at one place: `on(0, "a0 a1")`, `on((0, 1), "x")`; None: without topology."""
+    return tuple(Device(id_, numa_nodes=(nodes,) if isinstance(nodes, int) else nodes) for id_ in ids.split())
+
+
+def full_name(short: str) -> str:
+    """A resource by its short name: `gpu` is example.com/gpu."""
+    return CPU if short == CPU else f"example.com/{short}"
+
+
+def pod_asking(name: str, *containers: Mapping[str, int]) -> Pod:
+    """A pod with a container (c1, c2, ...) for each mapping of short names to numbers.
+
+    One that asks for CPUs asks for memory as well, so that it is Guaranteed and its CPUs are its own.
+    """
+    return Pod(
+        name, uid=name, containers=tuple(_container(i, asked) for i, asked in enumerate(containers, 1))
+    )
+
+
+def _container(number: int, asked: Mapping[str, int]) -> Container:
+    amounts = {full_name(short): Quantity.of(count) for short, count in asked.items() if count}
+    if CPU in amounts:
+        amounts["memory"] = Quantity.parse("1Gi")
+    return Container(f"c{number}", requests=amounts, limits=amounts)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The machine, and the kubelet on it."""
+
+    kubelet: KubeletState
+
+    @classmethod
+    def of(cls, nodes: int = 2, cpus: int = 0, **devices: Sequence[Device]) -> Self:
+        """A machine with so many NUMA nodes, `cpus` on each, and devices by the short name of their resource.
+
+        With CPUs the kubelet's CPU manager has the static policy, and CPU 0 is reserved for the system.
+        """
+        config = KubeletConfig(
+            NUMAInfo(tuple(range(nodes))),
+            cpu_manager_policy="static" if cpus else "none",
+            cpu_topology=CPUTopology.regular(sockets=nodes, cores=cpus, threads=1) if cpus else None,
+        )
+        machine = cls(new_kubelet(Node("numa-node"), "", config))
+        for short, listed in devices.items():
+            machine = machine.listed(short, listed)
+        return machine
+
+    # What can be changed
+
+    def listed(self, short: str, devices: Sequence[Device]) -> Self:
+        """The machine after a resource's plugin has sent this list."""
+        name = full_name(short)
+        state = list_and_watch(self.kubelet.devices, name, devices)
+        number = state.endpoints.get(name, len(state.endpoints) + 1)
+        plugin = Endpoint(name, f"{short}.sock", "connected", DevicePluginOptions())
+        state = replace(
+            state,
+            connections={**state.connections, number: plugin},
+            endpoints={**state.endpoints, name: number},
+        )
+        return replace(self, kubelet=replace(self.kubelet, devices=state))
+
+    def moved(self, id_: str, nodes: Nodes) -> Self:
+        """The machine after the plugin has said that a device is on these NUMA nodes."""
+        (there,) = on(nodes, id_)
+        return self._with(id_, lambda device: replace(device, numa_nodes=there.numa_nodes))
+
+    def sick(self, id_: str) -> Self:
+        """The machine after a device has turned unhealthy."""
+        return self._with(id_, lambda device: replace(device, health=UNHEALTHY))
+
+    def without(self, id_: str) -> Self:
+        """The machine after the plugin has left a device out of its list."""
+        return self._with(id_, lambda device: None)
+
+    def taken(self, ids: str, by: str = "web") -> Self:
+        """The machine on which a running pod holds these devices too."""
+        state = self.kubelet.devices
+        for id_ in ids.split():
+            name, _ = self._find(id_)
+            held = container_devices(state.pod_devices, by, by, name) or frozenset()
+            nodes = by_numa_node(state.all_devices[name], held | {id_})
+            info = DeviceAllocateInfo(nodes, ContainerAllocateResponse())
+            state = replace(state, pod_devices=insert(state.pod_devices, by, by, name, info))
+        state = replace(state, allocated_devices=allocated_by(state.pod_devices))
+        return replace(
+            self, kubelet=_with_pod(replace(self.kubelet, devices=state), Pod(by, uid=by), "Running")
+        )
+
+    def cpus_taken(self, cpus: Sequence[int], by: str = "web") -> Self:
+        """The machine on which a running pod has these CPUs for itself."""
+        old, own = self.kubelet.cpus, frozenset(cpus)
+        assigned = {**old.assignments, by: {by: own}}
+        state = replace(old, default=old.default - own, assignments=assigned)
+        return replace(self, kubelet=_with_pod(replace(self.kubelet, cpus=state), _holder(by), "Running"))
+
+    # What it answers
+
+    @property
+    def state(self) -> Self:
+        """Itself: what a check looks at."""
+        return self
+
+    @property
+    def devices(self) -> dict[str, Device]:
+        """All devices by id, of every resource."""
+        return {id_: d for listed in self.kubelet.devices.all_devices.values() for id_, d in listed.items()}
+
+    @property
+    def owners(self) -> dict[str, str]:
+        """The pods that hold devices, by the device's id."""
+        return {
+            id_: uid
+            for uid, containers in self.kubelet.devices.pod_devices.items()
+            for resources in containers.values()
+            for info in resources.values()
+            for id_ in info.devices
+        }
+
+    def held_by(self, pod: str) -> tuple[str, ...]:
+        """The devices that a pod holds."""
+        return tuple(sorted(id_ for id_, owner in self.owners.items() if owner == pod))
+
+    def hints(self, **asked: int) -> tuple[ResourceHints, ...]:
+        """What each resource answers to a container that asks for so many: `machine.hints(gpu=2, cpu=4)`."""
+        pod = pod_asking("new", asked)
+        state, found = _with_pod(self.kubelet, pod, "Admitting"), list[ResourceHints]()
+        for provider in state.providers:
+            state, answer = provider.get_topology_hints(state, pod, pod.containers[0])
+            found += answer.values()
+        return tuple(found)
+
+    def manager(self, policy: str, scope: str = "container") -> TopologyManager:
+        """A topology manager for this machine."""
+        return TopologyManager.new(policy, scope, self.kubelet.config.numa)
+
+    def decide(self, policy: str, **asked: int) -> PolicyDecision:
+        """What a policy makes of the hints for one container."""
+        pod = pod_asking("new", asked)
+        state = _with_pod(self.kubelet, pod, "Admitting")
+        return align(self.manager(policy), state, pod, pod.containers[0], state.providers)[1].decision
+
+    def admit(
+        self, pod: Pod, policy: str = NONE, scope: str = "container"
+    ) -> tuple["Machine", TopologyAdmission]:
+        """The machine after the topology manager's admission of a pod, with all that was decided."""
+        state = _with_pod(self.kubelet, pod, "Admitting")
+        conversation = admit(self.manager(policy, scope), state, pod, state.providers)
+        try:
+            state, call = next(conversation)
+            while True:
+                state, call = conversation.send((state, _answer(call)))
+        except StopIteration as end:
+            state, admission = end.value
+        return Machine(_with_pod(state, pod, "Failed" if admission.refusal else "Running")), admission
+
+    # Inside
+
+    def _find(self, id_: str) -> tuple[str, Device]:
+        for name, listed in self.kubelet.devices.all_devices.items():
+            if id_ in listed:
+                return name, listed[id_]
+        raise ValueError(f"expected one of the devices {', '.join(self.devices)}, got {id_!r}")
+
+    def _with(self, id_: str, change: Callable[[Device], Device | None]) -> Self:
+        name, device = self._find(id_)
+        listed = {**self.kubelet.devices.all_devices[name], id_: change(device)}
+        state = list_and_watch(self.kubelet.devices, name, [d for d in listed.values() if d is not None])
+        return replace(self, kubelet=replace(self.kubelet, devices=state))
+
+
+def _holder(name: str) -> Pod:
+    return Pod(name, uid=name, containers=(Container(name),))
+
+
+def _with_pod(state: KubeletState, pod: Pod, phase: Phase) -> KubeletState:
+    return replace(state, pods={**state.pods, pod.uid: PodRecord(pod, phase)})
+
+
+def _answer(call: Call) -> Answer:
+    """A plugin that says yes to everything; these plugins are asked nothing but Allocate."""
+    assert isinstance(call.request, AllocateRequest)
+    return AllocateResponse(tuple(ContainerAllocateResponse() for _ in call.request.container_requests))

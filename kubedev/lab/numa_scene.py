@@ -1,0 +1,198 @@
+"""Pictures of a machine with NUMA nodes for labs 05 and 06, and devices that are turned by knob or click."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kubedev.kubelet.hints import MaskVerdict, ResourceHints
+from kubedev.lab import texts_numa as _texts
+from kubedev.lab.explore import Explorer, explore
+from kubedev.lab.numa_machine import Machine, full_name
+from kubedev.views.catalogue import say
+from kubedev.views.hints import hint_sentence, hints_picture
+from kubedev.views.masks import mask_words
+from kubedev.views.numa import CpuView, NumaBoard, NumaNodeView, numa_picture
+from kubedev.views.path_state import DeviceView, ResourceView
+from kubedev.views.picture import Cell, Picture
+from kubedev.views.stack import stack
+from kubedev.views.style import text_width
+
+__all__ = [
+    "PLACES",
+    "STATES",
+    "board",
+    "device_views",
+    "draw_answers",
+    "draw_count",
+    "draw_hints",
+    "turn_devices",
+    "turned",
+    "verdicts",
+]
+
+assert _texts.TEXTS  # the texts of the pictures below
+
+STATES = ("free", "in use", "sick", "not listed")
+PLACES = ("NUMA 0", "NUMA 1", "NUMA 0 and 1", "no topology", "topology without nodes")
+
+_NODES: Mapping[str, tuple[int, ...] | None] = {
+    "NUMA 0": (0,),
+    "NUMA 1": (1,),
+    "NUMA 2": (2,),
+    "NUMA 0 and 1": (0, 1),
+    "no topology": None,
+    "topology without nodes": (),
+}
+
+
+def turned(machine: Machine, settings: Mapping[str, Any]) -> Machine:
+    """The machine with its devices set to states or places, by their words in STATES and PLACES.
+
+    Settings that are not of a device are left out.
+    """
+    for id_, word in settings.items():
+        if id_ not in machine.devices:
+            continue
+        match word:
+            case "free":
+                pass
+            case "in use":
+                machine = machine.taken(id_, by="other")
+            case "sick":
+                machine = machine.sick(id_)
+            case "not listed":
+                machine = machine.without(id_)
+            case _:
+                machine = machine.moved(id_, _NODES[word])
+    return machine
+
+
+def turn_devices(
+    machine: Machine,
+    ids: str,
+    choices: Sequence[str],
+    *,
+    start: Mapping[str, str] | None = None,
+    frames: Sequence[Mapping[str, Any]] = (),
+    **asked: Any,
+) -> Explorer:
+    """Show the hints of a machine with a knob for each of these devices (a click turns it on), and for what is asked.
+
+    `asked` is a number, or a range to choose from; `start` says what is not at its first choice. What is set is
+    `turned(machine, explorer.values)`.
+    """
+
+    def draw(**values: Any) -> Picture:
+        settings = {id_: values[id_] for id_ in ids.split()}
+        clicks = {id_: choices[(choices.index(word) + 1) % len(choices)] for id_, word in settings.items()}
+        amounts = {short: values.get(short, amount) for short, amount in asked.items()}
+        return draw_hints(turned(machine, settings), clicks, **amounts)
+
+    ranges = {short: amount for short, amount in asked.items() if isinstance(amount, range)}
+    words = {say(f"turn.{word}"): word for word in choices}
+    return explore(draw, frames=frames, start=start, **ranges, **dict.fromkeys(ids.split(), words))
+
+
+# Pictures
+
+
+def board(machine: Machine, mask: int | None = None, clicks: Mapping[str, str] | None = None) -> Picture:
+    """The machine with a mask laid over it; `clicks` is what a click on a device sets its knob to."""
+    picture = numa_picture(NumaBoard(_nodes(machine), _resources(machine), mask))
+    return replace(picture, marks=tuple(_clickable(mark, clicks or {}) for mark in picture.marks))
+
+
+def _clickable(mark: Any, clicks: Mapping[str, str]) -> Any:
+    """A device's cell with its whole name, as short as it is, and what a click on it does; CPUs stay as they are."""
+    if not isinstance(mark, Cell) or not mark.action:
+        return mark
+    id_ = mark.action.rpartition(":")[2]
+    label = id_ if text_width(id_, bold=True) <= mark.size - 4 else mark.label
+    return replace(mark, label=label, action=f"{id_}:{clicks[id_]}" if id_ in clicks else "")
+
+
+def _nodes(machine: Machine) -> tuple[NumaNodeView, ...]:
+    cpus = machine.kubelet.cpus
+    details = cpus.policy.topology.details.infos if cpus.policy else {}
+    owners = {
+        cpu: uid for uid, containers in cpus.assignments.items() for own in containers.values() for cpu in own
+    }
+    owners |= {cpu: say("board.system") for cpu in (cpus.policy.reserved if cpus.policy else ())}
+    return tuple(
+        NumaNodeView(
+            node,
+            node,
+            tuple(
+                CpuView(cpu, owners.get(cpu, ""))
+                for cpu, at in sorted(details.items())
+                if at.numa_node == node
+            ),
+        )
+        for node in machine.kubelet.config.numa.nodes
+    )
+
+
+def device_views(machine: Machine, resource: str) -> tuple[DeviceView, ...]:
+    """A resource's devices as pictures show them."""
+    healthy, owners = machine.kubelet.devices.healthy_devices[resource], machine.owners
+    listed = machine.kubelet.devices.all_devices[resource].values()
+    return tuple(DeviceView(d.id, d.numa_nodes or (), d.id in healthy, owners.get(d.id, "")) for d in listed)
+
+
+def _resources(machine: Machine) -> tuple[ResourceView, ...]:
+    return tuple(
+        ResourceView(name, None, None, device_views(machine, name))
+        for name in machine.kubelet.devices.all_devices
+    )
+
+
+def draw_hints(machine: Machine, clicks: Mapping[str, str] | None = None, **asked: int) -> Picture:
+    """The machine, and below it what each resource answers to a container that asks for so many."""
+    hints = machine.hints(**asked)
+    sentence = "; ".join(map(hint_sentence, hints)) + "."
+    matrix = hints_picture(hints, machine.kubelet.config.numa.nodes)
+    return stack(say("scene.hints"), sentence, board(machine, clicks=clicks), matrix, heads=False)
+
+
+def draw_count(machine: Machine, step: int, **asked: int) -> Picture:
+    """One mask after the other as it is judged, laid over the machine: `step` of them so far. One resource only."""
+    (hints,) = machine.hints(**asked)
+    last = hints.masks[step - 1]
+    so_far = replace(hints, masks=hints.masks[:step])
+    sentence = say("scene.count", step=step, total=len(hints.masks), why=_why(last, hints.request))
+    return stack(
+        say("scene.count.title"),
+        sentence,
+        board(machine, last.counts.mask),
+        hints_picture([so_far], machine.kubelet.config.numa.nodes),
+        heads=False,
+    )
+
+
+def _why(verdict: MaskVerdict, request: int) -> str:
+    """The arithmetic of one mask in words."""
+    counts = verdict.counts
+    return say(
+        f"scene.why.{verdict.verdict}",
+        all=counts.all,
+        free=counts.available,
+        request=request,
+        nodes=counts.mask.bit_count(),
+    )
+
+
+def draw_answers(machines: Mapping[str, Machine], **asked: int) -> Picture:
+    """What one resource answers on several machines, as rows."""
+    rows: list[ResourceHints] = []
+    for name, machine in machines.items():
+        (hints,) = machine.hints(**asked)
+        rows.append(replace(hints, resource=name))
+    picture = hints_picture(rows, next(iter(machines.values())).kubelet.config.numa.nodes)
+    words = ", ".join(f"{full_name(short)} x {count}" for short, count in asked.items())
+    return replace(picture, title=say("scene.answers"), sentence=say("scene.answers.sentence", asked=words))
+
+
+def verdicts(machine: Machine, **asked: int) -> dict[str, str]:
+    """What became of each mask for one resource: preferred, not preferred (a hint all the same), or too few."""
+    (hints,) = machine.hints(**asked)
+    return {mask_words(mask.counts.mask): mask.verdict for mask in hints.masks}
