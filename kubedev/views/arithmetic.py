@@ -1,5 +1,6 @@
 """Lab 01: what a pod asks for, as bars over its life; the request is the line that all of them stay under."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubedev.api.qos import QOSDecision
@@ -9,7 +10,7 @@ from kubedev.views.catalogue import say
 from kubedev.views.picture import Band, Line, Mark, Panel, Picture, Table, Text, table
 from kubedev.views.style import WIDTH, fit, fit_middle, text_width, wrap
 
-__all__ = ["Moment", "Part", "arithmetic_picture", "moments"]
+__all__ = ["Life", "Moment", "Part", "arithmetic_picture", "lives_picture", "moments"]
 
 _CHART_WIDTH = 800.0
 _HEIGHT = 430.0
@@ -42,6 +43,14 @@ class Moment:
         for part in self.parts:
             total = total + part.amount
         return total
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One of several pods side by side: what is said of it, and what it asks for."""
+
+    title: str
+    arithmetic: PodArithmetic
 
 
 def moments(arithmetic: PodArithmetic, resource: str) -> tuple[Moment, ...]:
@@ -81,6 +90,46 @@ def arithmetic_picture(arithmetic: PodArithmetic, resource: str, qos: QOSDecisio
     alt = say("arithmetic.alt", sentence=sentence)
     title = say("arithmetic.title", resource=resource)
     return Picture(title, sentence, _HEIGHT, tuple(marks), (_table(life),), alt)
+
+
+def lives_picture(lives: Sequence[Life], resource: str) -> Picture:
+    """Draw several pods on one scale, each with its own request."""
+    totals = [life.arithmetic.total.get(resource, _ZERO) for life in lives]
+    most = max(*(total.milli_value() for total in totals), 1)
+    gap = 14.0
+    width = (WIDTH - gap * (len(lives) - 1)) / len(lives)
+    marks: list[Mark] = []
+    for index, (life, total) in enumerate(zip(lives, totals, strict=True)):
+        left, key = index * (width + gap), f"life/{index}"
+        title = fit(life.title, width - 32, bold=True)
+        marks.append(Panel(key, left, 0, width, _BASE + 44, title, tooltip=life.title))
+        marks += _small(life.arithmetic, resource, key, (left, width), most)
+        y = _y(total.milli_value(), most)
+        marks.append(Line(f"{key}/request", ((left + 10, y), (left + width - 10, y)), "strong"))
+    marks += _legend(_ZERO)
+    said = ", ".join(
+        say("lives.total", title=life.title, total=total) for life, total in zip(lives, totals, strict=True)
+    )
+    sentence = say("lives.sentence", totals=said, resource=resource)
+    rows = tuple((life.title, str(total)) for life, total in zip(lives, totals, strict=True))
+    tables = (table("lives", "pod request", rows),)
+    alt = say("lives.alt", sentence=sentence)
+    return Picture(say("lives.title", resource=resource), sentence, _HEIGHT, tuple(marks), tables, alt)
+
+
+def _small(
+    arithmetic: PodArithmetic, resource: str, key: str, place: tuple[float, float], most: int
+) -> list[Mark]:
+    left, width = place
+    life = moments(arithmetic, resource)
+    pitch = (width - 20) / len(life)
+    marks: list[Mark] = []
+    for number, moment in enumerate(life):
+        at = (left + 10 + pitch * (number + 0.5), pitch * 0.8)
+        marks += _bar(moment, f"{key}/{number}", at, most)
+        overhead = arithmetic.overhead.get(resource, _ZERO)
+        marks += _top(moment, f"{key}/{number}", (*at, pitch), overhead, most)
+    return marks
 
 
 def _y(milli: int, most: int) -> float:

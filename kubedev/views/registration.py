@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kubedev.kubelet.endpoint import PLUGIN_PHASES, Phase
 from kubedev.views.catalogue import say
 from kubedev.views.picture import Band, Box, Line, Look, Mark, Panel, Picture, Pill, Point, Table, Text, table
-from kubedev.views.style import PILL_PADDING, WIDTH, fit, text_width, wrap
+from kubedev.views.style import PILL_PADDING, WIDTH, fit, fit_middle, text_width, wrap
 
 __all__ = ["RegistrationState", "SequenceCall", "registration_picture"]
 
@@ -28,6 +28,10 @@ _PLACES: dict[Phase, Point] = {
 }
 _LANE = 216.0  # the trunk between the columns
 _BUS = 540.0  # the way back to absent, right of the right column
+_BELOW = 388.0  # the panels under the life cycle
+_NEXT_WIDTH = 322.0
+_FILES = 4
+_TAG = 76.0  # the widest tag of a plugin
 _CALL = 54.0
 _CALLS = 8
 
@@ -46,7 +50,11 @@ class SequenceCall:
 
 @dataclass(frozen=True, slots=True)
 class RegistrationState:
-    """A moment of one plugin's registration: where it was, what happened (empty: nothing yet), where it is."""
+    """A moment of one plugin's registration: where it was, what happened (empty: nothing yet), where it is.
+
+    `files` are those of the socket directory, `dead` the ones on which nobody listens any more. `places` says
+    where the plugins are, by name, when there are several; `note` is what else is to be said.
+    """
 
     phase: Phase
     before: Phase = "absent"
@@ -54,6 +62,9 @@ class RegistrationState:
     calls: tuple[SequenceCall, ...] = ()
     parties: tuple[str, ...] = ("plugin", "kubelet")
     files: tuple[str, ...] = ()
+    dead: frozenset[str] = frozenset()
+    places: tuple[tuple[str, Phase], ...] = ()
+    note: str = ""
 
 
 def registration_picture(state: RegistrationState) -> Picture:
@@ -61,16 +72,20 @@ def registration_picture(state: RegistrationState) -> Picture:
     marks: list[Mark] = [Panel("life", 0, 0, _LEFT, 376)]
     marks += _connections()
     marks += [_phase_box(phase, lit=phase == state.phase) for phase in _PLACES]
+    marks += _places(state)
     marks += _moved(state)
     marks += _next(state)
+    marks += _files(state)
     marks += _calls(state)
     if state.event:
         sentence = say("registration.sentence", event=state.event, before=state.before, after=state.phase)
     else:
         sentence = say("registration.sentence.start", phase=state.phase)
+    sentence = f"{sentence} {state.note}".strip()
     alt = say("registration.alt", sentence=sentence)
     title = say("registration.title")
-    return Picture(title, sentence, _HEIGHT, tuple(marks), (_transitions(), _call_table(state)), alt)
+    tables = (_transitions(), _call_table(state), _file_table(state))
+    return Picture(title, sentence, _HEIGHT, tuple(marks), tables, alt)
 
 
 def _phase_box(phase: Phase, *, lit: bool) -> Box:
@@ -138,25 +153,53 @@ def _moved(state: RegistrationState) -> list[Mark]:
     return [line, Pill(key, *centre, tag, start=points[0])]
 
 
+def _places(state: RegistrationState) -> list[Mark]:
+    """Where each plugin is, as a tag on the upper edge of its phase; several in one phase stand on top."""
+    marks: list[Mark] = []
+    seen: dict[Phase, int] = {}
+    for name, phase in state.places:
+        x, y = _PLACES[phase]
+        tag = fit(name, _TAG - PILL_PADDING, bold=True)
+        half = (text_width(tag, bold=True) + PILL_PADDING) / 2
+        row = seen.get(phase, 0)
+        seen[phase] = row + 1
+        tone = "accent" if phase == state.phase else "muted"
+        centre = (x + _BOX[0] - half - 6, y - 2 + 28 * row)
+        marks.append(Pill(f"place/{name}", *centre, tag, tone, tooltip=f"{name}: {phase}"))
+    return marks
+
+
 def _next(state: RegistrationState) -> list[Mark]:
-    """What may happen next, or how the socket directory looks, under the life cycle."""
-    top = 388.0
-    marks: list[Mark] = [Panel("next", 0, top, _LEFT, _HEIGHT - top, say("registration.next"))]
+    """What may happen next, under the life cycle."""
+    marks: list[Mark] = [
+        Panel("next", 0, _BELOW, _NEXT_WIDTH, _HEIGHT - _BELOW, say("registration.next")),
+    ]
     coming = [(event, after) for (before, event), after in PLUGIN_PHASES.items() if before == state.phase]
     for index, (event, after) in enumerate(coming[:4]):
         words = say("registration.next.line", event=event, phase=after)
-        marks.append(Text(f"next/{index}", 18, top + 48 + 22 * index, words))
-    y = _HEIGHT - 22
-    label = say("registration.files")
-    marks.append(Text("files", 18, y, label, tone="muted", bold=True))
-    x = 18 + text_width(label, bold=True) + 12
-    for name in state.files:
-        width = text_width(name, mono=True) + 22
-        if x + width > _LEFT - 10:
-            marks.append(Text("files/more", x, y, "…", tone="muted"))
-            break
-        marks.append(Box(f"file/{name}", x, y - 19, width, 28, name, mono=True, centred=True))
-        x += width + 8
+        marks.append(Text(f"next/{index}", 18, _BELOW + 50 + 26 * index, words))
+    return marks
+
+
+def _files(state: RegistrationState) -> list[Mark]:
+    """The socket directory as a list of files; those that nobody serves any more are dashed."""
+    left = _NEXT_WIDTH + 12
+    width = _LEFT - left
+    label = say("registration.files.dead" if state.dead & set(state.files) else "registration.files")
+    marks: list[Mark] = [Panel("files", left, _BELOW, width, _HEIGHT - _BELOW, label)]
+    if not state.files:
+        empty = Text("files/none", left + 16, _BELOW + 54, say("registration.files.none"), tone="muted")
+        marks.append(empty)
+    shown = state.files if len(state.files) <= _FILES else state.files[: _FILES - 1]
+    for row, name in enumerate(shown):
+        look: Look = "dead" if name in state.dead else "plain"
+        place = (left + 14, _BELOW + 36 + 30 * row, width - 28, 26)
+        title = fit_middle(name, place[2] - 20, mono=True)
+        marks.append(Box(f"file/{name}", *place, title, look=look, mono=True, centred=True, tooltip=name))
+    if len(shown) < len(state.files):
+        more = say("frame.more", count=len(state.files) - len(shown))
+        y = _BELOW + 36 + 30 * len(shown) + 18
+        marks.append(Text("files/more", left + 16, y, more, tone="muted"))
     return marks
 
 
@@ -167,8 +210,10 @@ def _calls(state: RegistrationState) -> list[Mark]:
     lanes = _lanes(state.parties)
     for party, x in lanes.items():
         marks.append(Line(f"lane/{party}", ((x, 74), (x, _HEIGHT - 16)), "rule", dashed=True))
-        half = text_width(party, bold=True) / 2 + 12
-        marks.append(Box(f"party/{party}", x - half, 42, 2 * half, 28, party, centred=True))
+        name = fit_middle(party, 140, bold=True)
+        wide = text_width(name, bold=True) + 24
+        left = min(max(x - wide / 2, _RIGHT + 8), WIDTH - 8 - wide)
+        marks.append(Box(f"party/{party}", left, 42, wide, 28, name, centred=True, tooltip=party))
     if not state.calls:
         marks.append(Text("calls/none", _RIGHT + 16, 106, say("registration.calls.none"), tone="muted"))
     first = max(0, len(state.calls) - _CALLS)
@@ -230,3 +275,8 @@ def _transitions() -> Table:
 def _call_table(state: RegistrationState) -> Table:
     rows = tuple((call.source, call.target, call.text, call.payload) for call in state.calls)
     return table("calls", "from to call payload", rows)
+
+
+def _file_table(state: RegistrationState) -> Table:
+    rows = tuple((name, say("table.no" if name in state.dead else "table.yes")) for name in state.files)
+    return table("sockets", "file served", rows)

@@ -155,7 +155,7 @@ PICTURES: dict[str, str] = {
     "registration.calls": "The calls",
     "registration.calls.none": "No call yet.",
     "registration.files": "Socket directory",
-    "registration.files.dead": "Socket directory (dashed: dead)",
+    "registration.files.dead": "Sockets (dashed: dead)",
     "registration.files.none": "empty",
     "table.sockets": "Socket directory",
     "table.file": "file",

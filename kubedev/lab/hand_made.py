@@ -1,0 +1,246 @@
+"""Plugins without a mind of their own: each step is taken by hand, in any order, right or wrong.
+
+They meet a lab's kubelet in its real socket directory, as a plugin from anywhere would. A hand-made plugin ends
+with its lab, and does not live on in a fork.
+"""
+
+import posixpath
+import threading
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Any
+
+from kubedev.api.messages import VERSION, Device, DevicePluginOptions, RegisterRequest, RpcError
+from kubedev.cluster.cluster import ClusterError
+from kubedev.cluster.events import OnKubelet
+from kubedev.cluster.state import ClusterState
+from kubedev.deviceplugin.plugin import Plugin, make_devices
+from kubedev.kubelet.config import KubeletConfig
+from kubedev.kubelet.events import ListReceived
+from kubedev.lab.registration_scene import registration_state, short
+from kubedev.lab.session import Lab
+from kubedev.views.attempts import Attempt
+from kubedev.views.catalogue import say
+from kubedev.wire.codec import METHODS
+from kubedev.wire.plugin_server import PluginServer, Registration
+from kubedev.wire.sockets import KUBELET_SOCKET, require_unix_sockets
+
+__all__ = ["HandMade", "RegistrationLab"]
+
+SOON = 1.0
+"""How long `run` waits for steps that take milliseconds, in seconds; a dial in vain takes ten."""
+
+
+class RegistrationLab(Lab):
+    """A lab with one node whose kubelet can be met by plugins that are made by hand."""
+
+    def __init__(self, name: str, switches: Iterable[str] = ()) -> None:
+        self._hands: list[HandMade] = []
+        super().__init__(name, nodes=1, config=KubeletConfig(switches=frozenset(switches)))
+
+    @property
+    def directory(self) -> str:
+        """The real socket directory of the node; a real kubelet has /var/lib/kubelet/device-plugins."""
+        world: Any = self._live._world
+        return str(world.directories[self.node().name])
+
+    def by_hand(
+        self,
+        resource: str,
+        devices: int | Iterable[str] = 1,
+        socket: str = "",
+        version: str = VERSION,
+        without: Collection[str] = (),
+        options: DevicePluginOptions | None = None,
+    ) -> "HandMade":
+        """A plugin that does nothing yet: `serve`, `register` and `send` are its steps, `start` is the first two.
+
+        `without` are calls that it does not implement. Its socket is named after the resource if it has no name.
+        """
+        require_unix_sockets()
+        made = make_devices(devices) if isinstance(devices, int) else tuple(map(Device, devices))
+        name = socket or self._free_name(resource.rpartition("/")[2])
+        plugin = Plugin(resource, made, options or DevicePluginOptions())
+        hand = HandMade(self, plugin, name, version, without)
+        self._hands.append(hand)
+        return hand
+
+    def _free_name(self, kind: str) -> str:
+        taken = {hand.socket for hand in self._hands}
+        names = (f"{kind}.sock", *(f"{kind}-{number}.sock" for number in range(2, len(taken) + 2)))
+        return next(name for name in names if name not in taken)
+
+    def numbers(self, resource: str) -> str:
+        """What the node's status says of a resource."""
+        node = self.node()
+        if resource not in node.capacity:
+            return say("numbers.none")
+        capacity, allocatable = node.capacity[resource], node.allocatable.get(resource)
+        return say("numbers", capacity=capacity, allocatable=allocatable)
+
+    def start_all(self, plugins: Iterable["HandMade"]) -> list[str]:
+        """Start plugins at the same time, and wait for all; what Register answered to each of them."""
+        waiting = [(plugin, threading.Thread(target=plugin.start)) for plugin in plugins]
+        for _, thread in waiting:
+            thread.start()
+        for _, thread in waiting:
+            thread.join()
+        self.wait()
+        return [plugin.answer for plugin, _ in waiting]
+
+    def attempt(self, plugin: "HandMade", title: str, note: str = "") -> Attempt:
+        """What a plugin went through up to its answer, for `attempts_picture`."""
+        calls = registration_state(self.history, len(self.history) - 1, self.node().name, plugin.name).calls
+        before = [c for c in calls if not c.answer]
+        error = "" if plugin.answer == say("hand.accepted") else plugin.answer
+        return Attempt(title, tuple(c for c in before if c.text != "ListAndWatch" or not error), error, note)
+
+    def _close_clusters(self) -> None:
+        for hand in self._hands:
+            hand.end()
+        self._hands = []
+        super()._close_clusters()
+
+
+class HandMade:
+    """One plugin by hand; made by `RegistrationLab.by_hand`. `answer` is the last answer to Register."""
+
+    def __init__(
+        self, lab: RegistrationLab, plugin: Plugin, socket: str, version: str, without: Collection[str]
+    ) -> None:
+        self.plugin = plugin
+        self.socket = socket
+        self.answer = ""
+        self._lab = lab
+        self._version = version
+        self._methods = [name for name in METHODS if name not in without]
+        self._server: PluginServer | None = None
+        self._registration: Registration | None = None
+        self._runner: threading.Thread | None = None
+        self._ended = False
+
+    @property
+    def name(self) -> str:
+        """The socket's name without its ending."""
+        return short(self.socket)
+
+    def serve(self) -> None:
+        """Serve on the socket, anew if it did before."""
+        self._live()
+        if self._server:
+            self._server.stop()
+        path = posixpath.join(self._lab.directory, self.socket)
+        self._server = PluginServer(path, lambda: self.plugin, self._methods)
+        self._server.start()
+
+    def register(self) -> str:
+        """Call Register, wait for the answer, and if it is good for the first list; the answer as text."""
+        self._live()
+        error = self._register()
+        self.answer = say("hand.accepted") if error is None else str(error)
+        if error is None:
+            self._lab.wait(lambda state: self._followed(state) and not state.pending)
+        return self.answer
+
+    def start(self) -> str:
+        """Serve, then register: the right order."""
+        self.serve()
+        return self.register()
+
+    def run(self, *steps: str) -> str:
+        """Take steps (`serve`, `register`) one after another without waiting for the last; what came of them."""
+        self.stop()
+        done: list[str] = []
+
+        def go() -> None:
+            for step in steps:
+                if not self._ended:
+                    done.append(say("hand.step", step=step, outcome=self._step(step)))
+
+        self._ended = False
+        self._runner = threading.Thread(target=go, name=f"hand-made {self.name}", daemon=True)
+        self._runner.start()
+        self._runner.join(SOON)
+        waits = [say("hand.step", step=s, outcome=say("hand.waiting")) for s in steps[len(done) :][:1]]
+        return "; ".join([*done, *waits])
+
+    def _step(self, step: str) -> str:
+        if step == "register":
+            return self.register()
+        self.serve()
+        return say("hand.done")
+
+    def send(self, *devices: str) -> None:
+        """Have these devices from now on, and send the list to all who follow it."""
+        self.plugin = replace(self.plugin, devices=tuple(map(Device, devices)))
+        if self._server is None or not self._open(self._lab.state):
+            return
+        seen = len(self._lab.history)
+        self._server.changed()
+        self._lab.wait(lambda state: self._told(seen) and not state.pending)
+
+    def leave_socket(self) -> None:
+        """Serve, and end as SIGKILL ends a process: the file stays, and nobody listens."""
+        self.serve()
+        if self._server:
+            self._server.kill()
+        self._server = None
+
+    def stop(self) -> None:
+        """End: the streams are closed, the socket is removed."""
+        self.end()
+        if self._lab.mode == "live":
+            self._lab.wait(lambda state: not self._open(state) and not state.pending)
+
+    def end(self) -> None:
+        """End without waiting for what the kubelet makes of it."""
+        self._ended = True
+        if self._registration:
+            self._registration.close()
+        if self._runner and self._runner is not threading.current_thread():
+            self._runner.join()
+        if self._server:
+            self._server.stop()
+        self._server = self._runner = None
+
+    def _live(self) -> None:
+        if self._lab.mode != "live":
+            raise ClusterError("a hand-made plugin is real, and you look back: lab.back_to_live() first")
+
+    def _register(self) -> RpcError | None:
+        answers: list[RpcError | None] = []
+        done = threading.Event()
+
+        def on_done(error: RpcError | None) -> None:
+            answers.append(error)
+            done.set()
+
+        request = RegisterRequest(self._version, self.socket, self.plugin.resource, self.plugin.options)
+        kubelet = posixpath.join(self._lab.directory, KUBELET_SOCKET)
+        self._registration = Registration(kubelet, request, on_done)
+        done.wait()
+        self._registration.close()
+        self._registration = None
+        return answers[0]
+
+    def _open(self, state: ClusterState) -> bool:
+        """Whether a kubelet's connection to this plugin stands."""
+        connections = state.kubelets[self._lab.node().name].devices.connections.values()
+        mine = (c for c in connections if posixpath.basename(c.socket) == self.socket)
+        return any(c.phase in ("connected", "superseded") for c in mine)
+
+    def _followed(self, state: ClusterState) -> bool:
+        """Whether the first list has come, or its stream has ended."""
+        known = state.kubelets[self._lab.node().name].devices.all_devices.get(self.plugin.resource)
+        listed = known is not None and tuple(known.values()) == self.plugin.devices
+        return listed or not self._open(state)
+
+    def _told(self, seen: int) -> bool:
+        """Whether the list has come to the kubelet since a step of the history."""
+        history = self._lab.history
+        return any(
+            isinstance(event := history[index].event, OnKubelet)
+            and isinstance(event.event, ListReceived)
+            and event.event.devices == self.plugin.devices
+            for index in range(seen, len(history))
+        )
