@@ -131,7 +131,8 @@ def _blocks(cell: NotebookNode, fragment: bool, pictures: Mapping[str, str], fol
     if cell.cell_type != "code":
         return
     if cell.source.strip() and not cell.metadata.get("jupyter", {}).get("source_hidden"):
-        yield block("code", Highlight2HTML(pygments_lexer="python3")(cell.source))
+        highlight = Highlight2HTML(pygments_lexer="python3")  # type: ignore[no-untyped-call]
+        yield block("code", highlight(cell.source))
     for output in cell.outputs:
         shown = _output(output, pictures)
         if shown:
@@ -173,7 +174,8 @@ def _output(output: NotebookNode, pictures: Mapping[str, str]) -> tuple[str, str
 
 
 def _lines(text: str) -> str:
-    return f"<pre>{ansi2html(text.rstrip())}</pre>"
+    html = ansi2html(text.rstrip())  # type: ignore[no-untyped-call]
+    return f"<pre>{html}</pre>"
 
 
 def _bare(html: str) -> str:

@@ -9,6 +9,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
+from nbformat.reader import NotJSONError
 from rich.console import Console
 from rich.markup import escape
 
@@ -19,7 +20,7 @@ from kubedev.lab.recording import MIME
 from kubedev.lab.run import CELL_SECONDS
 from kubedev.views.catalogue import register, say
 
-__all__ = ["main", "make", "record"]
+__all__ = ["BrokenLabError", "main", "make", "record"]
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 BEGIN = "from kubedev.lab import recording as _recording; _recording.begin()"
@@ -31,6 +32,10 @@ TEXTS = {
     "slides.none": "no labs in {folder}",
 }
 register(TEXTS)
+
+
+class BrokenLabError(Exception):
+    """A cell fails; the message names it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -76,7 +81,7 @@ def _make_one(notebook: Path, out: Path, console: Console) -> int:
 
 
 def make(notebook: Path, out: Path) -> Path:
-    """Execute a notebook and write its slides to `out`; the file. Raises nbclient's errors where a cell fails."""
+    """Execute a notebook and write its slides to `out`; the file. Raises BrokenLabError."""
     document, pictures = record(notebook)
     file = out / f"{notebook.stem}.html"
     file.write_text(deck_html(document, pictures, notebook.parent), "utf-8")
@@ -84,7 +89,10 @@ def make(notebook: Path, out: Path) -> Path:
 
 
 def record(notebook: Path) -> tuple[NotebookNode, dict[str, str]]:
-    """Execute a notebook; the notebook with its outputs, and the HTML of each of its pictures by the widget's id."""
+    """Execute a notebook; the notebook with its outputs, and the HTML of each of its pictures by the widget's id.
+
+    Raises BrokenLabError where a cell fails.
+    """
     document = nbformat.read(notebook, as_version=4)
     environment = {**os.environ, "PLOTLY_RENDERER": "plotly_mimetype"}  # figures as data
     with private_folder() as private:
@@ -92,9 +100,21 @@ def record(notebook: Path) -> tuple[NotebookNode, dict[str, str]]:
         with client.setup_kernel(cwd=str(notebook.parent), env=environment):
             _run(client, BEGIN)
             for index, cell in enumerate(document.cells):
-                client.execute_cell(cell, index)
+                _execute(client, cell, index)
             outputs = _run(client, f"_recording.hand_over({_models(document)!r})")
     return document, next(dict(output.data[MIME]) for output in outputs if MIME in output.get("data", {}))
+
+
+def _execute(client: NotebookClient, cell: NotebookNode, index: int) -> None:
+    where = say("run.cell", cell=cell.get("id", index))
+    try:
+        client.execute_cell(cell, index)
+    except CellExecutionError as error:
+        raise BrokenLabError(f"{where}{error.ename}: {error.evalue}") from error
+    except CellTimeoutError as error:
+        raise BrokenLabError(where + say("run.timeout", seconds=CELL_SECONDS)) from error
+    except DeadKernelError as error:
+        raise BrokenLabError(where + say("run.died")) from error
 
 
 def _run(client: NotebookClient, code: str) -> list[NotebookNode]:

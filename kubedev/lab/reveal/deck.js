@@ -134,7 +134,7 @@ function drawChart(block) {
   const { data, layout } = JSON.parse(block.querySelector("script").textContent);
   const colour = (name) => getComputedStyle(document.body).getPropertyValue(`--kd-${name}`);
   const font = { ...layout.font, size: Math.max(layout.font?.size ?? 0, 16), color: colour("ink") };
-  const size = { width: 1136, height: Math.min(layout.height ?? 580, 580), autosize: false };
+  const size = { width: 1136, height: Math.min(layout.height ?? 560, 560), autosize: false };
   const ground = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
   const place = element("div", "");
   workshop.append(place); // where it can be measured

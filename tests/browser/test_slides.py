@@ -1,0 +1,264 @@
+"""Slides, opened from disk and without a network: nothing is empty, cut off or small, and the pictures step."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from kubedev.lab.slides import make
+from tests.browser.looks import CHECK, FINE, PALE
+from tests.conftest import ROOT
+
+LAB = ROOT / "labs" / "00-one-pod-one-gpu.ipynb"
+SIZES = [(1280, 720), (1920, 1080)]
+
+
+@pytest.fixture(scope="module")
+def deck(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(LAB, tmp_path_factory.mktemp("slides"))
+
+
+class Slides:
+    """A deck in a window without a network; `requests` are the addresses it asked for, `errors` what went wrong."""
+
+    def __init__(self, context: BrowserContext, file: Path) -> None:
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.page: Page = context.new_page()
+        context.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        self.page.goto(file.as_uri())
+        self.page.locator("nav output:not(:empty)").wait_for()
+        self.count = int(self.page.locator("nav output").inner_text().split("/")[1])
+
+    def numbers(self) -> Iterator[int]:
+        """Go through all slides with the keyboard, each one with all that comes on it."""
+        for number in range(1, self.count + 1):
+            assert self.page.locator("nav output").inner_text() == f"{number} / {self.count}"
+            while self.page.evaluate(
+                "document.querySelector('section.present.page .fragment:not(.visible)') !== null"
+            ):
+                self.page.keyboard.press("ArrowRight")
+            yield number
+            self.page.keyboard.press("ArrowRight")
+
+    def to_picture(self) -> None:
+        """Go on to the first picture."""
+        while not self.page.locator("section.present.page .kd-steps").is_visible():
+            self.page.keyboard.press("ArrowRight")
+
+    @property
+    def sentence(self) -> str:
+        return self.page.locator("section.present.page .kd-sentence").inner_text()
+
+
+def window(
+    chromium: Browser, size: tuple[int, int] = SIZES[0], theme: Literal["light", "dark"] = "light"
+) -> BrowserContext:
+    width, height = size
+    return chromium.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme=theme,
+        offline=True,
+        reduced_motion="reduce",
+    )
+
+
+def notebook(*cells: str) -> Any:
+    """A notebook of code cells, each on a slide of its own."""
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    slide = {"slideshow": {"slide_type": "slide"}}
+    made = [nbformat.v4.new_code_cell(cell, metadata=slide) for cell in cells]
+    return nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": kernel})
+
+
+def small_deck(folder: Path, *cells: str) -> Path:
+    path = folder / "small.ipynb"
+    nbformat.write(notebook(*cells), path)
+    return make(path, folder)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_u07_every_slide_is_whole_and_readable(chromium: Browser, deck: Path, size: tuple[int, int]) -> None:
+    slides = Slides(window(chromium, size), deck)
+    found = {number: slides.page.evaluate(CHECK) for number in slides.numbers()}
+    assert len(found) > 20
+    assert {number: wrong for number, wrong in found.items() if wrong != FINE} == {}
+    assert slides.requests == [deck.as_uri()]
+    assert slides.errors == []
+    slides.page.context.close()
+
+
+def test_the_check_of_a_slide_sees_what_is_wrong(chromium: Browser, deck: Path) -> None:
+    slides = Slides(window(chromium), deck)
+    slides.page.evaluate("document.querySelector('section.present h1').style.fontSize = '15px'")
+    slides.page.evaluate("document.querySelector('section.present ul').style.marginTop = '400px'")
+    found = slides.page.evaluate(CHECK)
+    assert found["small"] == ["15 <H1> 00 One pod, one GPU, the whole way"]
+    assert found["out"]
+    assert found["clipped"]
+    slides.page.context.close()
+
+
+def test_pictures_step_without_a_kernel(chromium: Browser, deck: Path) -> None:
+    slides = Slides(window(chromium), deck)
+    stepped = 0
+    for _ in slides.numbers():
+        steps = slides.page.locator("section.present.page .kd-steps")
+        if not steps.is_visible():
+            continue
+        stepped += 1
+        slider = steps.get_by_role("slider")
+        slider.fill("0")
+        seen = {slides.sentence}
+        for _ in range(int(slider.get_attribute("max") or 0)):
+            steps.get_by_role("button").last.click()
+            seen.add(slides.sentence)
+            assert slides.page.evaluate(CHECK) == FINE, slides.sentence
+        assert len(seen) > 20
+    assert stepped == 5
+    slides.page.context.close()
+
+
+def test_a_picture_opens_at_the_moment_at_which_its_cell_showed_it(chromium: Browser, deck: Path) -> None:
+    slides = Slides(window(chromium), deck)
+    opened = [
+        slides.sentence
+        for _ in slides.numbers()
+        if slides.page.locator("section.present.page .kd-steps").is_visible()
+    ]
+    assert (
+        opened[0] == "Step 2 of 25: you to store: node gpu-node-2 joins"
+    )  # all else happens after the first cell
+    assert re.fullmatch(r"Step 25 of 33: container: main runs, pid \d+", opened[3])  # and then d0 turns sick
+    slides.page.context.close()
+
+
+def test_enter_steps_forward_and_backspace_back(chromium: Browser, deck: Path) -> None:
+    slides = Slides(window(chromium), deck)
+    slides.to_picture()
+    number = slides.page.locator("nav output").inner_text()
+    slides.page.keyboard.press("Enter")
+    assert slides.sentence == "Step 3 of 25: you to plugin: start, 8 devices"
+    slides.page.keyboard.press("Backspace")
+    assert slides.sentence == "Step 2 of 25: you to store: node gpu-node-2 joins"
+    assert slides.page.locator("nav output").inner_text() == number
+    slides.page.context.close()
+
+
+def test_the_speaker_sees_notes_and_steps_the_picture_of_the_audience(chromium: Browser, deck: Path) -> None:
+    slides = Slides(window(chromium), deck)
+    with slides.page.context.expect_page() as opening:
+        slides.page.keyboard.press("s")
+    speaker = opening.value
+    notes = speaker.locator(".speaker-controls-notes .value")
+    notes.get_by_text("Run the two cells of the first section").wait_for()
+    assert "For the speaker" not in notes.inner_text()
+    assert notes.locator("details").count() == 0
+    while not slides.page.locator("section.present.page .kd-steps").is_visible():
+        before = slides.page.evaluate("location.hash + document.querySelectorAll('.fragment.visible').length")
+        speaker.keyboard.press("ArrowRight")
+        slides.page.wait_for_function(
+            "before => location.hash + document.querySelectorAll('.fragment.visible').length !== before",
+            arg=before,
+        )
+    notes.get_by_text("Point at the two directions").wait_for()
+    speaker.keyboard.press("Enter")
+    slides.page.locator("section.present.page .kd-sentence").get_by_text("start, 8 devices").wait_for()
+    assert {request.split("?")[0] for request in slides.requests} == {deck.as_uri()}
+    slides.page.context.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_u12_text_stands_out_in_both_themes(
+    chromium: Browser, deck: Path, theme: Literal["light", "dark"]
+) -> None:
+    slides = Slides(window(chromium, SIZES[0], theme), deck)
+    for _ in slides.numbers():
+        assert slides.page.evaluate(PALE) == []
+    slides.page.keyboard.press("t")
+    ground = slides.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == {"light": "rgb(18, 22, 27)", "dark": "rgb(255, 255, 255)"}[theme]
+    slides.page.context.close()
+
+
+PANEL = """from kubedev.lab import Lab, predict
+with Lab("exported", transport="memory") as lab:
+    lab.plugin("nvidia.com/gpu", devices=4)
+    panel = lab.show()
+panel"""
+
+
+def test_u04_exported_html_shows_pictures_and_questions(chromium: Browser, tmp_path: Path) -> None:
+    """`jupyter nbconvert --execute --to html`, told to save no widget's state: that would need a network."""
+    document = notebook(PANEL, "predict('u04', 'How many devices?', count=[3, 4])")
+    NotebookClient(document, store_widget_state=False).execute()
+    html, _ = HTMLExporter().from_notebook_node(document)  # type: ignore[no-untyped-call]
+    file = tmp_path / "exported.html"
+    file.write_text(html, "utf-8")
+    context = window(chromium)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    history = page.get_by_role("slider", name="History")
+    assert page.get_by_role("button", name="Step back").is_enabled()
+    history.fill("0")
+    assert page.locator(".kd-sentence").inner_text().endswith("Nothing has happened yet.")
+    assert page.locator("svg [data-k^='device/']").count() == 0
+    history.fill("50")
+    assert page.locator("svg").get_by_text("4 known, 4 healthy, 0 in use").is_visible()
+    assert page.get_by_text("How many devices?", exact=True).is_visible()
+    assert page.get_by_text("count: 3 · 4").is_visible()
+    words = page.locator("body").inner_text()
+    assert [bad for bad in ("Error displaying widget", "VBox(", "Output()") if bad in words] == []
+    context.close()
+
+
+def test_u05_a_chart_on_a_later_slide_has_its_size_and_needs_no_network(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    chart = "import plotly.graph_objects as go\ngo.Figure(go.Scatter(x=[0, 5, 9], y=[8, 7, 8], name='allocatable'))"
+    slides = Slides(window(chromium), small_deck(tmp_path, "1", "2", chart))
+    found = [slides.page.evaluate(CHECK) for _ in slides.numbers()]
+    assert found == [FINE] * len(found)
+    box = slides.page.locator("section.present.page .main-svg").first.bounding_box()
+    assert box is not None
+    assert box["width"] >= 600
+    assert slides.page.locator("section.present.page .scatterlayer .js-line").count() == 1
+    assert len(slides.requests) == 1
+    assert slides.errors == []
+    slides.page.context.close()
+
+
+def test_u06_a_picture_within_boxes_is_on_the_slide(chromium: Browser, tmp_path: Path) -> None:
+    explorer = """from kubedev.lab import explore
+from kubedev.views.picture import Picture, Text
+def draw(count):
+    text = Text("t", 20, 40, f"{count} devices")
+    return Picture("Devices", f"There are {count}.", 200, (text,), (), "devices")
+explore(draw, count=range(1, 5), frames=[{"count": 1}, {"count": 3}])"""
+    slides = Slides(window(chromium), small_deck(tmp_path, PANEL, explorer))
+    found = [slides.page.evaluate(CHECK) for _ in slides.numbers()]
+    assert found == [FINE] * len(found)
+    assert slides.sentence == "There are 1."
+    assert slides.page.locator("section.present.page .kd-title").is_visible()
+    slides.page.keyboard.press("Enter")
+    assert slides.sentence == "There are 3."
+    assert slides.page.locator("section.present.page svg").text_content() == "3 devices"
+    slides.page.context.close()
+
+
+def test_long_output_goes_on_on_the_next_slide(chromium: Browser, tmp_path: Path) -> None:
+    cell = "for i in range(70):\n    print('line', i)"
+    slides = Slides(window(chromium), small_deck(tmp_path, cell))
+    found = [slides.page.evaluate(CHECK) for _ in slides.numbers()]
+    assert found == [FINE] * len(found)
+    lines = slides.page.locator(".output pre").all_text_contents()
+    assert "\n".join(lines).split("\n") == [f"line {i}" for i in range(70)]
+    slides.page.context.close()
