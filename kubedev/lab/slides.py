@@ -66,15 +66,8 @@ def _make_one(notebook: Path, out: Path, console: Console) -> int:
     try:
         with console.status(notebook.stem):
             file = make(notebook, out)
-    except (
-        CellExecutionError,
-        CellTimeoutError,
-        DeadKernelError,
-        nbformat.ValidationError,
-        OSError,
-    ) as error:
-        lines = str(error).strip().splitlines() or [repr(error)]
-        console.print(say("slides.failed", lab=notebook.stem, error=escape(lines[-1])))
+    except (BrokenLabError, NotJSONError, nbformat.ValidationError, OSError) as error:
+        console.print(say("slides.failed", lab=notebook.stem, error=escape(str(error).splitlines()[0])))
         return 1
     console.print(say("slides.made", file=escape(str(file)), size=file.stat().st_size / 1e6))
     return 0
