@@ -4,7 +4,7 @@ Eight devices, d0 to d3 on NUMA node 0 and d4 to d7 on node 1. The decision is t
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 from kubedev.api.messages import (
@@ -25,10 +25,12 @@ from kubedev.kubelet.allocation import DeviceRequest, DevicesToAllocate, devices
 from kubedev.kubelet.devices import DeviceAllocateInfo, DeviceManagerState
 from kubedev.kubelet.endpoint import Endpoint
 from kubedev.lab import texts_devices as _texts
+from kubedev.lab.rows import Rows
 from kubedev.views.allocation_multiples import allocation_multiples
 from kubedev.views.allocation_sets import allocation_picture
 from kubedev.views.catalogue import say
 from kubedev.views.live import LivePicture
+from kubedev.views.masks import natural_list
 from kubedev.views.picture import Picture
 
 __all__ = [
@@ -45,7 +47,9 @@ __all__ = [
     "decide",
     "draw_allocation",
     "edge_of_alignment",
+    "first_question",
     "plugins_side_by_side",
+    "steps",
 ]
 
 assert _texts.TEXTS  # the words of the knobs
@@ -180,6 +184,22 @@ def decide(
     return carry(devices_to_allocate(state, scene.request, scene.reusable, mask), answer)[1]
 
 
+def first_question(scene: AllocationScene, mask: int | None = None) -> Rows:
+    """Run the decision up to its question to the plugin: the request's fields."""
+    _, call = next(devices_to_allocate(scene.state, scene.request, scene.reusable, mask))
+    assert isinstance(call.request, PreferredAllocationRequest)
+    asked = call.request.container_requests[0]
+    rows = [(field.name, str(getattr(asked, field.name))) for field in fields(asked)]
+    return Rows((call.method, ""), rows)
+
+
+def steps(decision: DevicesToAllocate) -> Rows:
+    """Which rule took what, among which devices, and why."""
+    heads = [say(f"table.{head}") for head in ("rule", "offered", "taken", "why")]
+    rows = [(s.rule, natural_list(s.offered), natural_list(s.taken), s.why) for s in decision.steps]
+    return Rows(heads, rows)
+
+
 def carry(
     conversation: Generator[tuple[S, Call], tuple[S, Answer], R], answer: Callable[[Call], Answer]
 ) -> R:
@@ -198,7 +218,7 @@ def carry(
 
 def draw_allocation(
     needed: int = 2,
-    mask: int | None = None,
+    mask: int = 0,
     in_use: int = 0,
     sick: int = 0,
     reusable: int = 0,
@@ -206,9 +226,10 @@ def draw_allocation(
     moment: str = "first",
     follow: str = "",
 ) -> Picture:
-    """The sets of a decision, for `explore`."""
+    """The sets of a decision, for `explore`; a mask of 0 is none."""
     scene = allocation_scene(needed, in_use, sick, reusable, moment)
-    return allocation_picture(decide(scene, mask, plugin), scene.devices, mask, follow)
+    affinity = mask or None
+    return allocation_picture(decide(scene, affinity, plugin), scene.devices, affinity, follow)
 
 
 def edge_of_alignment(mask: int = 0b01, in_use: int = 1) -> LivePicture:
@@ -239,8 +260,8 @@ def plugins_side_by_side(*plugins: str, needed: int = 3, in_use: int = 3) -> Liv
 # Knobs
 
 
-MASKS = {say("knob.no-mask"): None, "{0}": 0b01, "{1}": 0b10, "{0,1}": 0b11}
-"""The topology manager's masks."""
+MASKS = {say("knob.no-mask"): 0, "{0}": 0b01, "{1}": 0b10, "{0,1}": 0b11}
+"""The topology manager's masks; 0 stands for none."""
 
 PLUGINS = {say(f"plugin.{name}"): name for name in ("honest", *_PREFER, "not asked")}
 """How the plugin answers GetPreferredAllocation."""

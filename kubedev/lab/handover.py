@@ -59,11 +59,19 @@ def handover(lab: Lab, pod: str) -> Rows:
         seen = lab.state.containers[uid, request.container].output
         for kind, key, asked in _settings(request):
             said = [
-                value for answer in answers for k, name, value in _said(answer) if (k, name) == (kind, key)
+                value
+                for answer in answers
+                for k, name, value in _said(answer)
+                if (k, name) == (kind, key) and asked.startswith(value)
             ]
             process = next((line for line in seen if kind == "env" and line.startswith(f"{key}=")), "")
             rows.append(
-                (say(f"handover.{kind}"), " / ".join(said) or "–", asked, process or _on_host(kind, asked))
+                (
+                    say(f"handover.{kind}"),
+                    " / ".join(said) or say("handover.pod"),
+                    asked,
+                    process or _on_host(kind, asked),
+                )
             )
     heads = [say(f"handover.{head}") for head in ("setting", "answer", "cri", "process")]
     return Rows(heads, rows)

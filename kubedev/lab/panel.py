@@ -71,7 +71,7 @@ class Panel(Pictured):
         self._refresh()
 
     def sleep(self) -> None:
-        """Follow no more: the picture stays as it is, and its buttons say why they do nothing."""
+        """Follow no more: the picture stays with the latest state, and its buttons say why they do nothing."""
         if self._closed.is_set():
             return
         self._closed.set()
@@ -80,6 +80,8 @@ class Panel(Pictured):
         self._work.shutdown(wait=False, cancel_futures=True)
         if threading.current_thread() is not self._thread:
             self._thread.join(2)
+        self._shown = self.lab.position
+        self._refresh()
         for control in self._controls:
             control.disabled = True
         self._say(say("panel.asleep"))

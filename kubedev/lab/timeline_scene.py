@@ -1,6 +1,7 @@
 """One resource of a lab over simulated time: what the pictures of lab 03 are drawn from."""
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions, Empty, RegisterRequest
 from kubedev.api.objects import Node
@@ -11,11 +12,16 @@ from kubedev.lab.panel import Draw
 from kubedev.lab.scene import path_state
 from kubedev.lab.session import Lab
 from kubedev.views.catalogue import say
+from kubedev.views.charts import timeline_figure
 from kubedev.views.path_state import DeviceView
 from kubedev.views.picture import Picture
+from kubedev.views.style import Theme
 from kubedev.views.timeline import Sample, Timeline, timeline_picture
 
-__all__ = ["draw_absence", "lists", "sample_of", "timeline", "timeline_of"]
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = ["chart", "draw_absence", "lists", "numbers", "sample_of", "timeline", "timeline_of"]
 
 
 def timeline(resource: str, node: str = "") -> Draw:
@@ -28,7 +34,7 @@ def timeline_of(lab: Lab, resource: str, node: str = "", step: int | None = None
     last = lab.position if step is None else step
     states = [lab.history[i].state for i in range(last + 1)]
     now = states[-1]
-    name = node or next(iter(now.kubelets))
+    name = node or next(iter(now.kubelets), "")
     plugin = f"plugin/{name}/{resource}"
     told = [m for m in now.messages if plugin in (m.source, m.target) or m.target == f"kubelet/{name}"]
     stops = list(_absences(told, plugin))
@@ -54,6 +60,16 @@ def timeline_of(lab: Lab, resource: str, node: str = "", step: int | None = None
 def lists(lab: Lab, resource: str, node: str = "") -> int:
     """How many ListAndWatch messages have come so far."""
     return len(timeline_of(lab, resource, node).messages)
+
+
+def chart(lab: Lab, resource: str, theme: Theme = "light") -> "Figure":
+    """The same as an ordinary plotly figure."""
+    return timeline_figure(timeline_of(lab, resource), theme)
+
+
+def numbers(lab: Lab, resource: str, node: str = "") -> tuple[int | None, int | None]:
+    """Capacity and allocatable of a resource, as a node's status has them; None where there is no such key."""
+    return sample_of(lab.node(node), resource)
 
 
 def sample_of(node: Node, resource: str) -> tuple[int | None, int | None]:
@@ -87,8 +103,8 @@ def _absences(messages: Iterable[Message], plugin: str) -> Iterator[tuple[float,
 
 
 def _devices(state: ClusterState, node: str, resource: str) -> tuple[DeviceView, ...]:
-    views = {view.name: view for view in path_state(state, title="").nodes}
-    return next((r.devices for r in views[node].resources if r.name == resource), ())
+    nodes = (view for view in path_state(state, title="").nodes if view.name == node)
+    return next((r.devices for view in nodes for r in view.resources if r.name == resource), ())
 
 
 # A plugin that goes away and comes back, without any cluster

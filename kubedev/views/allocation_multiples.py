@@ -6,9 +6,9 @@ from kubedev.api.messages import Device
 from kubedev.kubelet.allocation import DevicesToAllocate
 from kubedev.views.catalogue import register, say
 from kubedev.views.masks import natural, natural_list
-from kubedev.views.path_devices import numa_text, short_names
+from kubedev.views.path_devices import numa_text
 from kubedev.views.picture import Band, Cell, Mark, Panel, Picture, Text, legend, table
-from kubedev.views.style import WIDTH, DeviceState, fit, wrap
+from kubedev.views.style import WIDTH, DeviceState, fit, fit_middle, wrap
 
 __all__ = ["COLUMNS", "allocation_multiples"]
 
@@ -74,7 +74,6 @@ def _panel(case: Case, key: str, place: tuple[float, float], size: tuple[float, 
         tip = say(f"multiples.{name}.tip")
         head = fit(say(f"multiples.{name}"), pitch)
         marks.append(Text(f"{key}/{name}", x, top + 60, head, tone="muted", anchor="middle", tooltip=tip))
-    names = short_names(sorted(devices, key=natural))
     sets = _sets(decision)
     for row, id_ in enumerate(sorted(devices, key=natural)):
         y = top + _TOP + _PITCH * row
@@ -82,10 +81,13 @@ def _panel(case: Case, key: str, place: tuple[float, float], size: tuple[float, 
         if id_ in decision.sets.aligned:
             marks.append(Band(f"{part}/aligned", left + 8, y, width - 16, _PITCH, radius=4))
         tip = f"{id_} · {numa_text(devices[id_].numa_nodes or ())}"
-        marks.append(Text(f"{part}/name", left + 18, y + 18, names[id_], tone="muted", tooltip=tip))
+        marks.append(
+            Text(f"{part}/name", left + 18, y + 18, fit_middle(id_, _LABEL - 16), tone="muted", tooltip=tip)
+        )
         for name, x in zip(COLUMNS, centres, strict=True):
             if id_ in sets[name]:
-                state = DeviceState.ALLOCATED if name == "taken" else DeviceState.FREE
+                held = name == "taken" or (name == "preferred" and id_ in decision.sets.in_use)
+                state = DeviceState.ALLOCATED if held else DeviceState.FREE
                 cell = (x - _SIZE / 2, y + (_PITCH - _SIZE) / 2, _SIZE)
                 marks.append(Cell(f"{part}/{name}", *cell, "", state, starred=name == "preferred"))
     return marks + _words(decision, devices, key, (left + 18, top + height - 44), width - 36)

@@ -35,7 +35,7 @@ def timeline_figure(timeline: Timeline, theme: Theme = "light") -> "Figure":
             x=times, y=[*values, *values[-1:]], name=say(f"timeline.{name}"), mode="lines", line=line
         )
     at = [message[0] for message in timeline.messages]
-    marker = {"symbol": "line-ns-open", "size": 14, "color": colour("ink", theme)}
+    marker = {"symbol": "circle", "size": 9, "color": colour("ink", theme)}
     texts = [message[1] for message in timeline.messages]
     words = say("timeline.messages.row")
     figure.add_scatter(x=at, y=[0] * len(at), name=words, mode="markers", marker=marker, text=texts)
@@ -47,9 +47,11 @@ def timeline_figure(timeline: Timeline, theme: Theme = "light") -> "Figure":
             layer="below",
             line_width=0,
             annotation_text=say("timeline.grace"),
+            annotation_position="inside bottom left",
         )
     figure.update_xaxes(title=say("timeline.axis"), rangemode="tozero")
-    figure.update_yaxes(title=say("timeline.count"), rangemode="tozero")
+    most = max((sample.capacity or 0 for sample in timeline.samples), default=0)
+    figure.update_yaxes(title=say("timeline.count"), rangemode="tozero", dtick=max(1, round(most / 8)))
     return figure
 
 
@@ -82,7 +84,8 @@ def arithmetic_figure(arithmetic: PodArithmetic, resource: str, theme: Theme = "
 
 def hints_figure(resources: Sequence[ResourceHints], theme: Theme = "light") -> "Figure":
     """Return every mask of every resource as a heat map; for machines whose matrix is too wide to draw."""
-    figure = _figure(say("hints.title"), theme, 160 + 60 * len(resources))
+    row = min(60, 420 / max(1, len(resources)))
+    figure = _figure(say("hints.title"), theme, round(180 + row * len(resources)))
     shown = [resource for resource in resources if resource.masks]
     masks = [mask_words(verdict.counts.mask) for verdict in shown[0].masks] if shown else []
     steps = ("line", "line", "edge", "preferred")
@@ -100,7 +103,12 @@ def hints_figure(resources: Sequence[ResourceHints], theme: Theme = "light") -> 
         ygap=3,
         showscale=False,
     )
+    for words, step in (("hints.preferred", 3), ("hints.possible", 2), ("hints.no-hint", 0)):
+        marker = {"symbol": "square", "size": 14, "color": colour(steps[step], theme)}
+        figure.add_scatter(x=[None], y=[None], mode="markers", name=say(words), marker=marker)
+    figure.update_xaxes(title=say("hints.masks"), nticks=12, tickangle=0)
     figure.update_yaxes(autorange="reversed")
+    figure.update_layout(legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"})
     return figure
 
 

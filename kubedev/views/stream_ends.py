@@ -16,8 +16,10 @@ MOMENTS = ("before", "at-once", "within", "after")
 register(
     {
         "ends.title": "Ways in which a ListAndWatch stream ends",
-        "ends.sentence": "{count} ways: {saw}",
-        "ends.saw": "after {way}, at once {capacity}/{allocatable}",
+        "ends.sentence": (
+            "{lost} of {count} leave nothing allocatable at once. Five minutes later it is back after {back}."
+        ),
+        "ends.back.none": "none of them",
         "ends.before": "before",
         "ends.at-once": "at once",
         "ends.within": "299 s later",
@@ -50,7 +52,7 @@ register(
 )
 
 _PANEL, _GAP = (WIDTH - 16) / 2, 16.0
-_HEIGHT = 176.0
+_HEIGHT = 196.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +77,9 @@ def stream_ends_picture(ends: Sequence[StreamEnd]) -> Picture:
     bottom = -(-len(ends) // 2) * (_HEIGHT + _GAP) + 14
     marks += legend("legend", 18, bottom, (DeviceState.FREE, DeviceState.UNHEALTHY))
     marks.append(Text("numbers", WIDTH - 18, bottom, say("ends.numbers"), tone="muted", anchor="end"))
-    saw = "; ".join(
-        say(
-            "ends.saw",
-            way=say(f"ends.{e.way}"),
-            capacity=_n(e.samples[1].capacity),
-            allocatable=_n(e.samples[1].allocatable),
-        )
-        for e in ends
-    )
-    sentence = say("ends.sentence", count=len(ends), saw=saw)
+    lost = sum(not end.samples[1].allocatable for end in ends)
+    back = "; ".join(say(f"ends.{end.way}") for end in ends if end.samples[-1].allocatable)
+    sentence = say("ends.sentence", count=len(ends), lost=lost, back=back or say("ends.back.none"))
     rows = (
         (say(f"ends.{e.way}"), e.error or say("ends.unseen"), *(_counts(sample) for sample in e.samples))
         for e in ends
@@ -99,17 +94,19 @@ def _panel(end: StreamEnd, key: str, left: float, top: float) -> list[Mark]:
     read = end.error or say("ends.unseen")
     title = say(f"ends.{end.way}")
     marks: list[Mark] = [Panel(key, left, top, _PANEL, _HEIGHT, title[0].upper() + title[1:])]
-    for number, line in enumerate(wrap(read, _PANEL - 36, 1, mono=True)):
-        marks.append(Text(f"{key}/read/{number}", left + 18, top + 52, line, mono=True, tooltip=read))
+    mono = bool(end.error)
+    for number, line in enumerate(wrap(read, _PANEL - 36, 2, mono=mono)):
+        place = (left + 18, top + 52 + 20 * number)
+        marks.append(Text(f"{key}/read/{number}", *place, line, mono=mono, tooltip=read))
     for column, (moment, sample) in enumerate(zip(MOMENTS, end.samples, strict=True)):
         x = left + 18 + column * (_PANEL - 36) / len(MOMENTS)
         part = f"{key}/{moment}"
-        marks.append(Text(f"{part}/head", x, top + 82, say(f"ends.{moment}"), tone="muted"))
-        marks += _cells(part, sample, x, top + 92)
-        marks.append(Text(f"{part}/counts", x, top + 134, _counts(sample), bold=True))
+        marks.append(Text(f"{part}/head", x, top + 102, say(f"ends.{moment}"), tone="muted"))
+        marks += _cells(part, sample, x, top + 112)
+        marks.append(Text(f"{part}/counts", x, top + 154, _counts(sample), bold=True))
     words = say(end.next or f"ends.{end.way}.next")
     marks.append(
-        Text(f"{key}/next", left + 18, top + 160, fit(words, _PANEL - 36), tone="muted", tooltip=words)
+        Text(f"{key}/next", left + 18, top + 180, fit(words, _PANEL - 36), tone="muted", tooltip=words)
     )
     return marks
 

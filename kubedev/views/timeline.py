@@ -95,6 +95,8 @@ def _most(timeline: Timeline) -> int:
 def _devices(timeline: Timeline) -> list[Mark]:
     label = say("timeline.devices", resource=timeline.resource)
     marks: list[Mark] = [Panel("devices", 0, 0, WIDTH, _DEVICES_HEIGHT, fit(label, WIDTH - 40, bold=True))]
+    if not timeline.devices:
+        marks.append(Text("devices/none", 18, 62, say("path.no-devices"), tone="muted"))
     numas = sorted({device.numa for device in timeline.devices})
     groups = [[device for device in timeline.devices if device.numa == numa] for numa in numas]
     grid = lay_out([len(group) for group in groups], WIDTH - 60, 70, label_width=62)
@@ -130,9 +132,10 @@ def _grace(timeline: Timeline, end: float) -> list[Mark]:
 def _axes(timeline: Timeline, end: float) -> list[Mark]:
     marks: list[Mark] = []
     most = _most(timeline)
+    now = _x(timeline.now, end)
     for count in sorted({0, most, most // 2}):
         y = _y(count, most)
-        marks.append(Line(f"axis/{count}", ((_LEFT, y), (_RIGHT, y)), "rule"))
+        marks.append(Line(f"axis/{count}", ((_LEFT, y), (now if count else _RIGHT, y)), "rule"))
         marks.append(Text(f"axis/{count}/label", _LEFT - 12, y + 5, str(count), tone="muted", anchor="end"))
     for part in range(7):
         at = end * part / 6
@@ -141,8 +144,7 @@ def _axes(timeline: Timeline, end: float) -> list[Mark]:
         marks.append(Text(f"time/{part}", x, _BASE + 24, words, tone="muted", anchor="middle"))
     marks.append(Text("messages/label", 18, _TICKS + 5, fit(say("timeline.messages.row"), 108), tone="muted"))
     marks.append(Line("messages/axis", ((_LEFT, _TICKS), (_RIGHT, _TICKS)), "rule"))
-    x = _x(timeline.now, end)
-    marks.append(Line("now", ((x, _TOP - 12), (x, _BASE)), "quiet", dashed=True))
+    marks.append(Line("now", ((now, _TOP - 12), (now, _BASE)), "quiet", dashed=True))
     return marks
 
 
