@@ -6,17 +6,17 @@ with its lab, and does not live on in a fork.
 
 import posixpath
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
 from kubedev.api.messages import VERSION, Device, DevicePluginOptions, RegisterRequest, RpcError
 from kubedev.cluster.cluster import ClusterError
-from kubedev.cluster.events import OnKubelet
+from kubedev.cluster.events import FromKubelet, OnKubelet
 from kubedev.cluster.state import ClusterState
 from kubedev.deviceplugin.plugin import Plugin, make_devices
 from kubedev.kubelet.config import KubeletConfig
-from kubedev.kubelet.events import ListReceived
+from kubedev.kubelet.events import Ask, ListReceived
 from kubedev.lab.registration_scene import registration_state, short
 from kubedev.lab.session import Lab
 from kubedev.views.attempts import Attempt
@@ -78,15 +78,32 @@ class RegistrationLab(Lab):
         capacity, allocatable = node.capacity[resource], node.allocatable.get(resource)
         return say("numbers", capacity=capacity, allocatable=allocatable)
 
-    def start_all(self, plugins: Iterable["HandMade"]) -> list[str]:
-        """Start plugins at the same time, and wait for all; what Register answered to each of them."""
-        waiting = [(plugin, threading.Thread(target=plugin.start)) for plugin in plugins]
+    def after(self, step: Callable[[], object], resource: str) -> str:
+        """Take a step, then say what the node's status says of a resource."""
+        step()
+        return self.numbers(resource)
+
+    def start_all(self, plugins: Iterable["HandMade"], unserved: Collection["HandMade"] = ()) -> list[str]:
+        """Start plugins at the same time, and wait for all; what Register answered to each of them.
+
+        Those in `unserved` register without serving.
+        """
+        waiting = [(p, threading.Thread(target=p.register if p in unserved else p.start)) for p in plugins]
         for _, thread in waiting:
             thread.start()
         for _, thread in waiting:
             thread.join()
-        self.wait()
         return [plugin.answer for plugin, _ in waiting]
+
+    def asked(self) -> tuple[str, ...]:
+        """The methods that the kubelet has called, in order."""
+        history = self.history
+        events = (history[index].event for index in range(len(history)))
+        return tuple(
+            event.effect.call.method
+            for event in events
+            if isinstance(event, FromKubelet) and isinstance(event.effect, Ask)
+        )
 
     def attempt(self, plugin: "HandMade", title: str, note: str = "") -> Attempt:
         """What a plugin went through up to its answer, for `attempts_picture`."""
@@ -139,7 +156,8 @@ class HandMade:
         error = self._register()
         self.answer = say("hand.accepted") if error is None else str(error)
         if error is None:
-            self._lab.wait(lambda state: self._followed(state) and not state.pending)
+            self._lab.wait(self._followed)
+        self._lab.wait()
         return self.answer
 
     def start(self) -> str:
@@ -177,7 +195,8 @@ class HandMade:
             return
         seen = len(self._lab.history)
         self._server.changed()
-        self._lab.wait(lambda state: self._told(seen) and not state.pending)
+        self._lab.wait(lambda state: self._told(seen))
+        self._lab.wait()
 
     def leave_socket(self) -> None:
         """Serve, and end as SIGKILL ends a process: the file stays, and nobody listens."""

@@ -8,10 +8,12 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from html import escape
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from kubedev.views.catalogue import say
+from kubedev.views.style import text_width
 
 __all__ = ["ANSWERS", "Gap", "Prediction", "predict"]
 
@@ -67,7 +69,7 @@ class Prediction:
     def _offer(self) -> str:
         """What can be chosen, for a page without a kernel."""
         items = (
-            f"<li>{escape(name)}: {' · '.join(escape(str(value)) for value in values)}</li>"
+            f"<li>{escape(_words(name))}: {' · '.join(escape(str(value)) for value in values)}</li>"
             for name, values in self.fields.items()
         )
         return f"<ul>{''.join(items)}</ul>"
@@ -90,7 +92,7 @@ class Gap:
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(say(f'predict.{h}'))}</th>" for h in ("what", "said", "is", "verdict"))
         rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{'–' if said is None else escape(str(said))}</td>"
+            f"<tr><td>{escape(_words(name))}</td><td>{'–' if said is None else escape(str(said))}</td>"
             f"<td><b>{escape(_shown(right))}</b></td><td>{escape(self._verdict(said, right))}</td></tr>"
             for name, said, right, _ in self.rows
         )
@@ -103,6 +105,11 @@ class Gap:
             f"{name}: {say('predict.said')} {'–' if said is None else said}, {say('predict.is')} {_shown(right)}"
             for name, said, right, _ in self.rows
         )
+
+
+def _words(name: str) -> str:
+    """A field's name as it is shown: `first_list` is "first list"; a resource's name stays as it is."""
+    return name if "/" in name else name.replace("_", " ")
 
 
 def _right(fact: Value | Collection[Value]) -> tuple[Value, ...]:
@@ -136,7 +143,9 @@ def _form(prediction: Prediction) -> Any:
         )
         by_text = {str(v): v for v in values}
         choice.observe(lambda change: prediction.choose(**{name: by_text[change["new"]]}), "value")
-        return widgets.HBox([widgets.Label(name, layout=widgets.Layout(width="110px")), choice])
+        return widgets.HBox([widgets.Label(_words(name), layout=widgets.Layout(width=width)), choice])
+
+    width = f"{max(110, *(ceil(text_width(_words(name))) for name in prediction.fields))}px"
 
     question = widgets.HTML(_html("predict", say("predict.title"), f"<p>{escape(prediction.question)}</p>"))
     return widgets.VBox([question, *(row(name, values) for name, values in prediction.fields.items())])

@@ -20,7 +20,8 @@ def accepted(answer: str) -> Invariant:
 
     def broken(_: ClusterState) -> Iterator[str]:
         if not answer.endswith(say("apply.created", what="")):
-            yield say("check.refused", error=answer)
+            first = " ".join(answer.split("\n  * ")[:2])
+            yield say("check.refused", error=first)
 
     return broken
 
