@@ -88,7 +88,7 @@ def check_list(devices: Sequence[Device], count: int) -> Checked:
 def check_preference(prefer: Prefer) -> Checked:
     """Whatever is free, a container that asks for two devices gets partners where a pair is free."""
     broken = []
-    for in_use in range(5):
+    for in_use in range(6):
         scene = allocation_scene(2, in_use)
         decision = decide(scene, None, prefer)
         free = decision.sets.available
@@ -96,9 +96,8 @@ def check_preference(prefer: Prefer) -> Checked:
         if decision.error is not None:
             broken.append(say("check.no-answer", free=natural_list(free), error=decision.error))
         elif pairs and tuple(sorted(decision.sets.taken)) not in pairs:
-            device = min(decision.sets.taken)
             values = {"free": natural_list(free), "taken": natural_list(decision.sets.taken)}
-            broken.append(say("check.torn", device=device, partner=PARTNERS[device], **values))
+            broken.append(say("check.torn", pair=natural_list(pairs[0]), **values))
     return Checked(broken[:1])
 
 

@@ -21,7 +21,7 @@ TEXTS = {
     ),
     "check.list-short": "the list has {count} devices, not {wanted}",
     "check.list-twice": "device {device} is in the list more than once",
-    "check.torn": "with {free} free, the container gets {taken}: {device} without its partner {partner}",
+    "check.torn": "with {free} free, the container gets {taken}: a torn pair, though {pair} are free",
     "check.no-answer": "with {free} free: {error}",
     "check.conflict": (
         "pod {pod}: two plugins want {kind} {name}. {kept} is kept, {dropped} of {resource} is dropped"
