@@ -40,7 +40,18 @@ from kubedev.kubelet.events import (
 )
 from kubedev.kubelet.kubelet_state import Effects, KubeletState, Stepped, Talk, new_kubelet
 from kubedev.kubelet.node_status import restart, write_node_status
-from kubedev.kubelet.pods import PodRecord, api_phase, ended, moved, to_start
+from kubedev.kubelet.pods import (
+    PodRecord,
+    all_have_run,
+    api_phase,
+    ended,
+    held_back,
+    moved,
+    outcome,
+    restarting,
+    to_start,
+    to_stop,
+)
 from kubedev.kubelet.providers import within
 from kubedev.kubelet.run_options import start_container
 
@@ -68,7 +79,7 @@ def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
             state, effects = write_node_status(replace(state, devices=manager), now)
             return state, tuple(CloseStream(c) for c in close) + effects
         case NodeStatusDue():
-            return _chain(state, now, write_node_status, _start_waiting)
+            return _chain(state, now, write_node_status, _try_again)
         case NodeUpdated(node):
             return replace(state, node=node), ()
         case PodBound() | PodDeleted() | SourcesReady():
@@ -171,31 +182,37 @@ def _sync_loop(state: KubeletState, now: float) -> Stepped:
         state = replace(state, waiting=state.waiting[1:])
         match first:
             case SourcesReady():
-                state = replace(state, devices=device_manager.sources_ready(state.devices))
+                state = replace(state, devices=device_manager.sources_ready(state.devices), found={})
                 more: Effects = ()
             case PodDeleted(uid):
                 state, more = _delete(state, uid)
-            case PodBound(pod):
-                if pod.phase in ("Succeeded", "Failed"):
-                    continue
-                state = _with_pod(state, moved(PodRecord(pod), "its turn"))
-                state, more = _begin(state, first, now)
+            case PodBound():
+                state, more = _bound(state, first, now)
         effects += more
     return state, effects
 
 
+def _bound(state: KubeletState, event: PodBound, now: float) -> Stepped:
+    """A pod comes, or comes again after a restart; one that is to go is not admitted any more."""
+    pod = event.pod
+    if pod.phase in ("Succeeded", "Failed"):
+        return state, ()
+    record = replace(state.found.get(pod.uid, PodRecord(pod)), pod=pod)
+    if pod.deletion_timestamp is not None:
+        return _delete(_with_pod(state, record), pod.uid)
+    return _begin(_with_pod(state, moved(record, "its turn")), event, now)
+
+
 def _admitted(state: KubeletState, uid: str, admission: Admission, now: float) -> Stepped:
     record = replace(state.pods[uid], admission=admission)
-    if not admission.admit:
-        record = moved(record, "refused", admission.reason, f"Pod was rejected: {admission.message}")
-        state = _with_pod(state, record)
-        effects: Effects = (_status(state, record),)
+    if admission.admit:
+        state, effects = _sync_pod(_with_pod(state, moved(record, "admitted")), uid, now)
     else:
-        record = moved(record, "admitted")
-        running = frozenset(n for n in device_manager.running_containers(state.devices, uid))
-        state, effects = _start_next(_with_pod(state, replace(record, running=running)), uid, now)
+        record = moved(record, "refused", admission.reason, f"Pod was rejected: {admission.message}")
+        state, effects = _tell(_with_pod(state, record), uid)
+    stops = tuple(StopContainer(uid, name) for name in to_stop(state.pods[uid]))
     state, more = _sync_loop(state, now)
-    return state, effects + more
+    return state, effects + stops + more
 
 
 def _status(state: KubeletState, record: PodRecord) -> PodStatus:
@@ -209,59 +226,82 @@ def _status(state: KubeletState, record: PodRecord) -> PodStatus:
     return PodStatus(uid, api_phase(record), record.reason, record.message, health)
 
 
-def _start_next(state: KubeletState, uid: str, now: float) -> Stepped:
-    """Begin to start the containers whose turn it is; say Running when all that should run do."""
+def _tell(state: KubeletState, uid: str) -> Stepped:
+    """Write the pod's status, if it is not what the API server has already."""
+    record = state.pods[uid]
+    told = (api_phase(record), record.reason, record.message)
+    if told == record.told:
+        return state, ()
+    return _with_pod(state, replace(record, told=told)), (_status(state, record),)
+
+
+def _sync_pod(state: KubeletState, uid: str, now: float) -> Stepped:
+    """Begin to start the containers whose turn it is, and say what has become of the pod."""
     effects: Effects = ()
     # A start that needs no answer is over at once, and may bring the next one with it.
-    while waiting := to_start(state.pods[uid]):
-        record, name = state.pods[uid], waiting[0].name
-        record = replace(record, starting=record.starting | {name})
-        state, more = _begin(_with_pod(state, record), (uid, name), now)
+    while outcome(state.pods[uid]) is None and (due := to_start(state.pods[uid], now)):
+        record = restarting(state.pods[uid], due[0].name, now)
+        state, more = _begin(_with_pod(state, record), (uid, due[0].name), now)
         effects += more
         if state.pods[uid].waiting_for:
             break
     record = state.pods[uid]
-    names = {c.name for c in record.pod.containers}
-    if record.phase == "Starting" and names <= record.running:
-        record = moved(record, "all containers run")
-        state, effects = _with_pod(state, record), (*effects, _status(state, record))
-    return state, effects
+    if record.phase == "Starting" and all_have_run(record):
+        state, more = _tell(_with_pod(state, moved(record, "all containers run")), uid)
+        record, effects = state.pods[uid], effects + more
+    what = outcome(record)
+    if what is not None and record.active and not record.running:
+        record = moved(record, what)
+    elif not record.waiting_for and (held := held_back(record, now)):
+        record = replace(record, reason="CrashLoopBackOff", message=_back_off(record.pod, *held))
+    state, more = _tell(_with_pod(state, record), uid)
+    return state, effects + more
+
+
+def _back_off(pod: Pod, container: str, seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    wait = f"{minutes}m{rest}s" if minutes else f"{rest}s"
+    return (
+        f"back-off {wait} restarting failed container={container} pod={pod.name}_{pod.namespace}({pod.uid})"
+    )
 
 
 def _start(state: KubeletState, uid: str, container: str, result: Any, now: float) -> Stepped:
     """The devices' part of a container's options is known, or an error: start it, or try again later."""
     record = state.pods.get(uid)
-    if record is None or record.phase == "Terminating":
+    if record is None or record.phase not in ("Starting", "Running"):
         return state, ()
     record = replace(record, starting=record.starting - {container})
     if isinstance(result, str):
         record = replace(record, waiting_for=container, reason="CreateContainerConfigError", message=result)
-        return _with_pod(state, record), (_status(state, record),)
+        return _tell(_with_pod(state, record), uid)
     record = replace(record, running=record.running | {container}, reason="", message="", waiting_for="")
-    state, effects = _start_next(_with_pod(state, record), uid, now)
+    state, effects = _sync_pod(_with_pod(state, record), uid, now)
     return state, (start_container(record.pod, _container(record.pod, container), result), *effects)
 
 
-def _start_waiting(state: KubeletState, now: float) -> Stepped:
+def _try_again(state: KubeletState, now: float) -> Stepped:
+    """Look again at the pods of which a container could not start, or was held back."""
     effects: Effects = ()
     for uid, record in state.pods.items():
-        if record.waiting_for:
+        if record.phase in ("Starting", "Running") and (record.waiting_for or record.reason):
             state = _with_pod(state, replace(state.pods[uid], waiting_for=""))
-            state, more = _start_next(state, uid, now)
+            state, more = _sync_pod(state, uid, now)
             effects += more
     return state, effects
 
 
 def _delete(state: KubeletState, uid: str) -> Stepped:
     record = state.pods.get(uid)
-    if record is None:
-        return state, ()
+    if record is None:  # it had ended before the kubelet restarted
+        return state, (PodTerminated(uid),)
     if record.phase == "Terminating":
         return state, ()
-    if not record.active or not record.running:
+    if not record.running:
         return _gone(state, uid)
-    record = moved(record, "deleted")
-    return _with_pod(state, record), tuple(StopContainer(uid, name) for name in sorted(record.running))
+    after = moved(record, "deleted")
+    stops = tuple(StopContainer(uid, name) for name in to_stop(after) if name not in to_stop(record))
+    return _with_pod(state, after), stops
 
 
 def _gone(state: KubeletState, uid: str) -> Stepped:
@@ -269,23 +309,18 @@ def _gone(state: KubeletState, uid: str) -> Stepped:
 
 
 def _container_exited(state: KubeletState, uid: str, container: str, exit_code: int, now: float) -> Stepped:
-    record = state.pods.get(uid)
-    if record is None or not record.active:
+    before = state.pods.get(uid)
+    if before is None:
         return state, ()
-    record = ended(record, container, exit_code)
+    record = ended(before, container, exit_code, now)
     state = _with_pod(state, record)
-    if record.phase == "Terminating":
-        return (state, ()) if record.running else _gone(state, uid)
-    apps = {c.name for c in record.pod.containers}
-    init_failed = container not in apps and exit_code != 0 and record.pod.restart_policy == "Never"
-    if init_failed or (
-        not record.running & apps and apps <= dict(record.exits).keys() and not to_start(record)
-    ):
-        good = not init_failed and all(code == 0 for name, code in record.exits if name in apps)
-        record = moved(record, "all containers succeeded" if good else "a container failed")
-        sidecars = tuple(StopContainer(uid, name) for name in sorted(record.running))
-        return _with_pod(state, record), (_status(state, record), *sidecars)
-    return _start_next(state, uid, now)
+    if record.phase == "Terminating" and not record.running:
+        return _gone(state, uid)
+    stops = tuple(StopContainer(uid, name) for name in to_stop(record) if name not in to_stop(before))
+    if record.phase not in ("Starting", "Running"):
+        return state, stops
+    state, effects = _sync_pod(state, uid, now)
+    return state, (*effects, *stops)
 
 
 def _container(pod: Pod, name: str) -> Any:

@@ -38,7 +38,8 @@ class KubeletState:
     """A kubelet as a value.
 
     `pods` are in the order of their arrival, by uid; `waiting` is what the sync loop has still to take, one after
-    another; `talks` are by call id. `node` is the kubelet's view of its own node object. `providers` are asked for
+    another; `talks` are by call id. `found` are pods of before a restart, as the runtime has them, until they are
+    bound again. `node` is the kubelet's view of its own node object. `providers` are asked for
     hints and devices in this order.
     """
 
@@ -50,6 +51,7 @@ class KubeletState:
     topology: TopologyManager = TopologyManager()
     affinities: AffinityStore = AffinityStore()
     pods: Mapping[str, PodRecord] = field(default_factory=dict)
+    found: Mapping[str, PodRecord] = field(default_factory=dict)
     waiting: tuple[PodBound | PodDeleted | SourcesReady, ...] = ()
     talks: Mapping[int, Talk] = field(default_factory=dict)
     next_call: int = 1

@@ -12,6 +12,7 @@ from kubedev.kubelet import device_manager, registration
 from kubedev.kubelet.capacity import CHECKPOINT_FILE, Capacity, should_reset_extended_resource_capacity
 from kubedev.kubelet.events import CloseStream, NodeStatus
 from kubedev.kubelet.kubelet_state import Effects, KubeletState, Stepped
+from kubedev.kubelet.pods import found_again
 
 __all__ = ["restart", "with_devices", "without_extended_resources", "write_node_status"]
 
@@ -66,7 +67,8 @@ def restart(state: KubeletState, checkpoint: str | None, reboot: bool, now: floa
     All connections are closed and all conversations forgotten; plugins and pods come again as events.
     """
     streams = tuple(CloseStream(client) for client in registration.clients(state.devices))
-    running = {} if reboot else {uid: r.running for uid, r in state.pods.items() if r.running}
+    found = {uid: found_again(record, reboot) for uid, record in state.pods.items() if record.active}
+    running = {uid: record.running for uid, record in found.items() if record.running}
     files = ["kubelet.sock"] + ([CHECKPOINT_FILE] if checkpoint is not None else [])
     node = state.node
     if should_reset_extended_resource_capacity(files, state.config.switches):
@@ -78,6 +80,7 @@ def restart(state: KubeletState, checkpoint: str | None, reboot: bool, now: floa
         device_manager.restart(checkpoint, now, running=running, switches=state.config.switches),
         state.config.cpus(state.cpus.checkpoint),
         state.topology,
+        found=found,
         next_call=state.next_call,
         next_client=state.next_client,
     )

@@ -20,6 +20,7 @@ from kubedev.api.switches import check_switches
 from kubedev.deviceplugin.plugin import Plugin, answer, make_devices
 from kubedev.kubelet import events as k
 from kubedev.kubelet.checkpoint import checkpoint_text
+from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.kubelet import KubeletState, new_kubelet, step
 
 GPU = "example.com/gpu"
@@ -73,9 +74,7 @@ class World:
 
     def __post_init__(self) -> None:
         node = Node("n1", capacity=PLENTY, allocatable=PLENTY)
-        kubelet = new_kubelet(node, DIRECTORY)
-        devices = replace(kubelet.devices, switches=check_switches(self.switches))
-        self.kubelet = replace(kubelet, devices=devices)
+        self.kubelet = new_kubelet(node, DIRECTORY, KubeletConfig(switches=check_switches(self.switches)))
 
     # What happens
 
