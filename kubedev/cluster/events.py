@@ -81,12 +81,16 @@ class PluginLaunched:
 
 @dataclass(frozen=True, slots=True)
 class PluginServing:
-    """The plugin's gRPC server listens on its socket; `pid` is None where it is no process of its own."""
+    """The plugin's gRPC server listens on its socket; `pid` is None where it is no process of its own.
+
+    `launch` says which start of the plugin this is about: the first one has 0.
+    """
 
     node: str
     resource: str
     socket: str
     pid: int | None = None
+    launch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +103,11 @@ class PluginKilled:
 
 @dataclass(frozen=True, slots=True)
 class PluginExited:
-    """The plugin is gone: killed by you, or stopped because the kubelet refused it."""
+    """The plugin is gone: killed by you, or stopped because the kubelet refused it; `launch` as in PluginServing."""
 
     node: str
     resource: str
+    launch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +138,12 @@ class OnKubelet:
 
 @dataclass(frozen=True, slots=True)
 class ContainerStarted:
-    """A container's process runs."""
+    """A container's process runs. `attempt` says which start of the container this is about: the first one has 0."""
 
     pod_uid: str
     container: str
     pid: int | None
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +153,7 @@ class ContainerPrinted:
     pod_uid: str
     container: str
     line: str
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +163,7 @@ class ContainerEnded:
     pod_uid: str
     container: str
     exit_code: int
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kubedev.api.messages import Device, DevicePluginOptions
+from kubedev.api.messages import HEALTHY, Device, DevicePluginOptions
 from kubedev.cluster.events import Event
 from kubedev.cluster.store import Store
 from kubedev.kubelet.kubelet import KubeletState
@@ -19,7 +19,8 @@ KUBELET_SOCKET = "kubelet.sock"
 class PluginState:
     """A device plugin as seen from outside: is it there, what does it serve, what would it list.
 
-    `phase` is launched, serving, registered, refused or dead; `error` is the text that refused it.
+    `phase` is launched, serving, registered, refused or dead; `error` is the text that refused it. After a restart
+    of the kubelet it is as good as launched. `launch` counts how often one was started here before.
     """
 
     node: str
@@ -30,6 +31,7 @@ class PluginState:
     socket: str = ""
     pid: int | None = None
     error: str = ""
+    launch: int = 0
 
     @property
     def alive(self) -> bool:
@@ -41,7 +43,7 @@ class PluginState:
 class ContainerState:
     """A container: `phase` is created, running or ended; `output` is what its process has printed.
 
-    It prints who it is, a line for each variable, and what it does next.
+    It prints who it is, a line for each variable, and what it does next. `attempt` counts its starts before.
     """
 
     pod_uid: str
@@ -53,6 +55,7 @@ class ContainerState:
     pid: int | None = None
     exit_code: int | None = None
     output: tuple[str, ...] = ()
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,12 @@ class ClusterState:
         return tuple(waits)
 
     def _listed(self, plugin: PluginState) -> bool:
-        """Whether the kubelet has the list that the plugin would send now."""
-        known = self.kubelets[plugin.node].devices.all_devices.get(plugin.resource)
-        return known is not None and tuple(known.values()) == plugin.devices
+        """Whether the kubelet has the list that the plugin would send now, or is not connected any more."""
+        devices = self.kubelets[plugin.node].devices
+        client = devices.endpoints.get(plugin.resource)
+        if client is None or devices.connections[client].phase != "connected":
+            return True
+        known = devices.all_devices.get(plugin.resource)
+        healthy = frozenset(device.id for device in plugin.devices if device.health == HEALTHY)
+        same = known is not None and tuple(known.values()) == plugin.devices
+        return same and devices.healthy_devices.get(plugin.resource) == healthy  # of a list before, none is healthy

@@ -34,6 +34,7 @@ from kubedev.cluster.events import (
     Watched,
     WentLive,
 )
+from kubedev.cluster.late import comes_too_late
 from kubedev.cluster.log import describe
 from kubedev.cluster.state import KUBELET_SOCKET, ClusterState, ContainerState, PluginState
 from kubedev.cluster.store import WatchEvent
@@ -55,6 +56,7 @@ from kubedev.kubelet.events import (
     SourcesReady,
     StartContainer,
 )
+from kubedev.kubelet.pods import GONE_WITH_THE_MACHINE
 from kubedev.scheduler import events as s
 from kubedev.scheduler import scheduler
 from kubedev.scheduler.scheduler import SchedulerState
@@ -66,11 +68,16 @@ SOCKET_DIR = "/var/lib/kubelet/device-plugins"
 
 
 def step(state: ClusterState, event: Event) -> ClusterState:
-    """The state after an event. While something is pending, only that may be applied: ValueError else."""
+    """The state after an event. While something is pending, only that may be applied: ValueError else.
+
+    What comes too late changes nothing.
+    """
     if state.pending:
         if event != state.pending[0]:
             raise ValueError(f"expected the pending event {state.pending[0]!r}, got {event!r}")
         state = replace(state, pending=state.pending[1:])
+    if comes_too_late(state, event):
+        return state
     after = _apply(state, event)
     return replace(after, messages=(*state.messages, *describe(state, event, after)))
 
@@ -98,13 +105,13 @@ def _apply(state: ClusterState, event: Event) -> ClusterState:
         case ObjectApplied(obj):
             return _applied(state, obj)
         case PodCreated(pod):
-            return _write(state, pod)
+            return _write(state, replace(pod, uid=api.new_uid(state.store, pod)))
         case PodDeletionAsked(uid):
             return _delete_pod(state, uid)
         case ContainerStarted(uid, name, pid):
             return _with_container(state, uid, name, phase="running", pid=pid)
         case ContainerPrinted(uid, name, line):
-            output = state.containers[uid, name].output if (uid, name) in state.containers else ()
+            output = state.containers[uid, name].output
             return _with_container(state, uid, name, output=(*output, line))
         case ContainerEnded(uid, name, code):
             state = _with_container(state, uid, name, phase="ended", exit_code=code)
@@ -117,7 +124,8 @@ def _apply(state: ClusterState, event: Event) -> ClusterState:
         case KubeletStopped(node, reboot):
             return _kubelet_stopped(state, node, reboot)
         case WentLive():
-            started = {key: replace(c, phase="created", output=()) for key, c in state.containers.items()}
+            running = {key: c for key, c in state.containers.items() if c.phase != "ended"}
+            started = {key: replace(c, phase="created", output=()) for key, c in running.items()}
             return replace(state, containers={**state.containers, **started})
         case _:
             return _on_plugin(state, event)
@@ -129,9 +137,13 @@ def _apply(state: ClusterState, event: Event) -> ClusterState:
 def _on_plugin(state: ClusterState, event: Event) -> ClusterState:
     match event:
         case PluginLaunched(node, resource, devices, options):
-            return _with_plugin(state, PluginState(node, resource, devices, options))
+            before = state.plugins.get((node, resource))
+            launch = before.launch + 1 if before else 0
+            return _with_plugin(state, PluginState(node, resource, devices, options, launch=launch))
         case PluginServing(node, resource, socket, pid):
-            plugin = replace(state.plugins[node, resource], phase="serving", socket=socket, pid=pid)
+            plugin = replace(state.plugins[node, resource], socket=socket, pid=pid)
+            if plugin.phase == "launched":  # its news may come after its registration
+                plugin = replace(plugin, phase="serving")
             return _with_sockets(_with_plugin(state, plugin), node, add=socket)
         case HealthSet(node, resource, device_id, health):
             plugin = state.plugins[node, resource]
@@ -141,8 +153,6 @@ def _on_plugin(state: ClusterState, event: Event) -> ClusterState:
             return _with_plugin(state, replace(state.plugins[node, resource], phase="dead", pid=None))
         case PluginExited(node, resource):
             plugin = state.plugins[node, resource]
-            if plugin.phase == "dead":  # killed: it could not remove its socket
-                return state
             state = _with_sockets(state, node, remove=plugin.socket)
             phase = "refused" if plugin.phase == "refused" else "dead"
             return _with_plugin(state, replace(plugin, phase=phase, pid=None))
@@ -176,10 +186,11 @@ def _on_kubelet(state: ClusterState, node: str, event: KubeletEvent) -> ClusterS
 def _from_kubelet(state: ClusterState, node: str, effect: Any) -> ClusterState:
     match effect:
         case Reply(_, resource, error):
-            if (node, resource) not in state.plugins:
+            plugin = state.plugins.get((node, resource))
+            if plugin is None or not plugin.alive:
                 return state
             phase = "registered" if error is None else "refused"
-            return _with_plugin(state, replace(state.plugins[node, resource], phase=phase, error=error or ""))
+            return _with_plugin(state, replace(plugin, phase=phase, error=error or ""))
         case NodeStatus(capacity, allocatable):
             old = state.store.nodes[node]
             return _write(state, replace(old, capacity=capacity, allocatable=allocatable))
@@ -193,7 +204,9 @@ def _from_kubelet(state: ClusterState, node: str, effect: Any) -> ClusterState:
             state = replace(state, containers=left)
             return _remove(state, state.store.pods[uid]) if uid in state.store.pods else state
         case StartContainer(uid, name):
-            container = ContainerState(uid, name, node, effect.envs, effect.devices)
+            before = state.containers.get((uid, name))
+            attempt = before.attempt + 1 if before else 0
+            container = ContainerState(uid, name, node, effect.envs, effect.devices, attempt=attempt)
             return replace(state, containers={**state.containers, (uid, name): container})
         case _:  # Ask, OpenStream, CloseStream, StopContainer: for the transport
             return state
@@ -204,18 +217,17 @@ def _kubelet_stopped(state: ClusterState, node: str, reboot: bool) -> ClusterSta
     events: list[KubeletEvent] = [KubeletRestarted(checkpoint, reboot)]
     events += [PodBound(pod) for pod in state.store.pods_on(node)]
     events.append(SourcesReady())
+    phase = "dead" if reboot else "launched"
+    for plugin in [p for p in state.plugins.values() if p.node == node and p.alive]:
+        state = _with_plugin(state, replace(plugin, phase=phase, pid=None if reboot else plugin.pid))
     if reboot:
-        left = {key: c for key, c in state.containers.items() if c.node != node}
-        state = replace(state, containers=left)
-        for plugin in [p for p in state.plugins.values() if p.node == node and p.alive]:
-            state = _with_plugin(state, replace(plugin, phase="dead", pid=None))
+        for key in [key for key, c in state.containers.items() if c.node == node and c.phase != "ended"]:
+            state = _with_container(state, *key, phase="ended", exit_code=GONE_WITH_THE_MACHINE)
     state = replace(state, sockets={**state.sockets, node: (KUBELET_SOCKET,)})
     return _then(state, (OnKubelet(node, event) for event in events))
 
 
 def _with_container(state: ClusterState, uid: str, name: str, **changes: Any) -> ClusterState:
-    if (uid, name) not in state.containers:  # its pod is gone
-        return state
     changed = replace(state.containers[uid, name], **changes)
     return replace(state, containers={**state.containers, (uid, name): changed})
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass, Service
 
-__all__ = ["Object", "Store", "WatchEvent", "deleted", "put"]
+__all__ = ["Object", "Store", "WatchEvent", "deleted", "new_uid", "put"]
 
 Object = Node | Pod | PodDisruptionBudget | PriorityClass | Service | Namespace
 
@@ -35,9 +35,10 @@ class WatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """All objects, by name (pods by uid), and the version of the last change."""
+    """All objects, by name (pods by uid), the version of the last change, and the uids that pods have or had."""
 
     version: int = 0
+    uids: frozenset[str] = frozenset()
     nodes: Mapping[str, Node] = field(default_factory=dict)
     pods: Mapping[str, Pod] = field(default_factory=dict)
     pod_disruption_budgets: Mapping[str, PodDisruptionBudget] = field(default_factory=dict)
@@ -48,6 +49,12 @@ class Store:
     def pods_on(self, node: str) -> tuple[Pod, ...]:
         """The pods bound to a node, in the order in which they were created."""
         return tuple(pod for pod in self.pods.values() if pod.node_name == node)
+
+
+def new_uid(store: Store, pod: Pod) -> str:
+    """A uid for a pod that is to be created: its own, or another one where a pod had that before."""
+    uids = (pod.uid, *(f"{pod.uid}#{number}" for number in range(2, len(store.uids) + 3)))
+    return next(uid for uid in uids if uid not in store.uids)
 
 
 def _key(obj: Object) -> str:
@@ -61,6 +68,8 @@ def put(store: Store, obj: Object) -> tuple[Store, WatchEvent]:
     old = known.get(_key(obj))
     changed = {**known, _key(obj): obj}
     store = _with(store, kind, changed)
+    if isinstance(obj, Pod):
+        store = replace(store, uids=store.uids | {obj.uid})
     return store, WatchEvent("MODIFIED" if old else "ADDED", obj, old)
 
 

@@ -91,7 +91,8 @@ def _with_free_names(objects: Iterable[Any], store: Store) -> list[Any]:
 
 
 def _check_names(loaded: Manifests, store: Store) -> None:
-    taken = [f'pods "{pod.name}"' for pod in loaded.pods if pod.uid in store.pods]
+    known = {(pod.namespace, pod.name) for pod in store.pods.values()}
+    taken = [f'pods "{pod.name}"' for pod in loaded.pods if (pod.namespace, pod.name) in known]
     taken += [f'nodes "{node.name}"' for node in loaded.nodes if node.name in store.nodes]
     if taken:
         raise ClusterError(f"{taken[0]} already exists: delete it first, or give it another name")

@@ -119,9 +119,10 @@ class World:
             case e.PluginLaunched(node, resource):
                 self._nodes[node].launch(state.plugins[node, resource])
             case e.HealthSet(node, resource, device_id, health):
-                self._nodes[node].set_health(resource, device_id, health == HEALTHY)
+                if device_id in [device.id for device in state.plugins[node, resource].devices]:
+                    self._nodes[node].set_health(resource, device_id, health == HEALTHY)
             case e.PluginKilled(node, resource):
-                self._nodes[node].plugins.pop(resource).kill()
+                self._nodes[node].kill(resource)
             case e.KubeletStopped(node, reboot):
                 self._nodes[node].restart(reboot)
                 if reboot:
@@ -146,6 +147,7 @@ class World:
 
     def _start_container(self, effect: k.StartContainer, state: ClusterState, post: Post) -> None:
         uid, name = effect.pod_uid, effect.container
+        attempt = state.containers[uid, name].attempt
         pod = state.store.pods[uid]
         ends = any(c.name == name and not c.restartable for c in pod.init_containers)
         self._runtime.start(
@@ -153,9 +155,9 @@ class World:
             pod.name,
             dict(effect.envs),
             not ends,
-            lambda pid: post(e.ContainerStarted(uid, name, pid)),
-            lambda line: post(e.ContainerPrinted(uid, name, line)),
-            lambda code: self._post(e.ContainerEnded(uid, name, code)),
+            lambda pid: post(e.ContainerStarted(uid, name, pid, attempt)),
+            lambda line: post(e.ContainerPrinted(uid, name, line, attempt)),
+            lambda code: self._post(e.ContainerEnded(uid, name, code, attempt)),
         )
 
 
@@ -184,6 +186,11 @@ class _Node:
         self.plugins[plugin.resource] = handle
         handle.start()
 
+    def kill(self, resource: str) -> None:
+        """Kill a plugin, unless it has ended meanwhile."""
+        if resource in self.plugins:
+            self.plugins.pop(resource).kill()
+
     def set_health(self, resource: str, device_id: str, healthy: bool) -> None:
         if resource in self.plugins:
             self.plugins[resource].set_health(device_id, healthy)
@@ -194,9 +201,9 @@ class _Node:
         if told.event == "serving":
             pid = getattr(handle, "pid", None)
             socket = posixpath.basename(told.socket)
-            self._post(e.PluginServing(plugin.node, plugin.resource, socket, pid))
+            self._post(e.PluginServing(plugin.node, plugin.resource, socket, pid, plugin.launch))
         elif told.event == "stopped":
-            self._post(e.PluginExited(plugin.node, plugin.resource))
+            self._post(e.PluginExited(plugin.node, plugin.resource, plugin.launch))
 
     def restart(self, reboot: bool) -> None:
         if reboot:
