@@ -1,0 +1,250 @@
+"""A whole cluster is walked through at random, events cutting into one another; what must hold at rest, holds."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from kubedev.api.manifests import load
+from kubedev.api.messages import HEALTHY, UNHEALTHY, DevicePluginOptions
+from kubedev.api.objects import Pod
+from kubedev.cluster import events as e
+from kubedev.cluster.history import History
+from kubedev.cluster.serialise import encode
+from kubedev.cluster.state import ClusterState
+from kubedev.deviceplugin.plugin import make_devices
+from kubedev.kubelet.config import KubeletConfig
+from kubedev.kubelet.pods import api_phase
+from kubedev.scheduler.fits import fits
+from kubedev.scheduler.node_info import NodeInfo, PodInfo
+from kubedev.scheduler.queue_transitions import Place
+from kubedev.scheduler.queued_pod import key_of
+
+from .cluster_run import Run, a_run
+
+GPU, NIC = "example.com/gpu", "example.com/nic"
+NODES = ("n1", "n2")
+MENDED = frozenset({"121994", "130145"})
+POLICIES = ("Always", "OnFailure", "Never")
+
+containers = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=2)
+inits = st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=2)
+
+
+def container(name: str, gpus: int, nics: int = 0, more: str = "") -> str:
+    return f"{{name: {name}, image: i, {more} resources: {{limits: {{{GPU}: {gpus}, {NIC}: {nics}}}}}}}"
+
+
+def a_pod(name: str, asks: list[tuple[int, int]], init: list[tuple[int, bool]], policy: str) -> Pod:
+    own = [container(f"c{i}", gpus, nics) for i, (gpus, nics) in enumerate(asks)]
+    before = [
+        container(f"i{i}", gpus, more="restartPolicy: Always," if sidecar else "")
+        for i, (gpus, sidecar) in enumerate(init)
+    ]
+    text = f"""
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}}}
+spec: {{restartPolicy: {policy}, initContainers: [{", ".join(before)}], containers: [{", ".join(own)}]}}
+"""
+    return load(text).pods[0]
+
+
+class Walk(RuleBasedStateMachine):
+    """Posts events as they come, applies a few steps between them, and looks closely when all is at rest."""
+
+    @initialize(mended=st.booleans(), policy=st.sampled_from(("none", "single-numa-node")))
+    def start(self, mended: bool, policy: str) -> None:
+        self.mended = mended
+        switches = MENDED if mended else frozenset()
+        self.run = a_run(len(NODES), KubeletConfig(topology_manager_policy=policy, switches=switches))
+        self.begun = len(self.run.history) - 1
+        self.names = count(1)
+        self.left: list[tuple[Run, str]] = []
+
+    @property
+    def state(self) -> ClusterState:
+        return self.run.state
+
+    # What happens
+
+    @rule(
+        node=st.sampled_from(NODES),
+        resource=st.sampled_from((GPU, NIC, "gpu")),
+        devices=st.integers(0, 5),
+        options=st.builds(DevicePluginOptions, st.booleans(), st.booleans()),
+    )
+    def launch(self, node: str, resource: str, devices: int, options: DevicePluginOptions) -> None:
+        self.run.post(e.PluginLaunched(node, resource, make_devices(devices, 2), options))
+
+    @rule(data=st.data())
+    def kill(self, data: st.DataObject) -> None:
+        alive = [key for key, plugin in self.state.plugins.items() if plugin.alive]
+        if alive:
+            self.run.post(e.PluginKilled(*data.draw(st.sampled_from(alive))))
+
+    @rule(data=st.data(), health=st.sampled_from((HEALTHY, UNHEALTHY)))
+    def set_health(self, data: st.DataObject, health: str) -> None:
+        known = [(*key, d.id) for key, p in self.state.plugins.items() if p.alive for d in p.devices]
+        if known:
+            self.run.post(e.HealthSet(*data.draw(st.sampled_from(known)), health))
+
+    @rule(asks=containers, init=inits, policy=st.sampled_from(POLICIES), node=st.sampled_from(("", *NODES)))
+    def create(
+        self, asks: list[tuple[int, int]], init: list[tuple[int, bool]], policy: str, node: str
+    ) -> None:
+        pod = a_pod(f"{'bound' if node else 'p'}{next(self.names)}", asks, init, policy)
+        self.run.post(e.PodCreated(replace(pod, node_name=node, creation_timestamp=self.state.now)))
+
+    @rule(data=st.data())
+    def delete(self, data: st.DataObject) -> None:
+        if self.state.store.pods:
+            self.run.post(e.PodDeletionAsked(data.draw(st.sampled_from(sorted(self.state.store.pods)))))
+
+    @rule(seconds=st.sampled_from((1, 10, 60, 301)))
+    def advance(self, seconds: float) -> None:
+        self.run.post(e.ClockAdvanced(seconds))
+
+    @rule(node=st.sampled_from(NODES), reboot=st.booleans())
+    def restart(self, node: str, reboot: bool) -> None:
+        self.run.post(e.KubeletStopped(node, reboot))
+
+    @rule(data=st.data(), code=st.sampled_from((0, 1, 137)))
+    def container_ends(self, data: st.DataObject, code: int) -> None:
+        if running := sorted(self.run.running()):
+            self.run.end_container(data.draw(st.sampled_from(running)), code)
+
+    @rule(steps=st.integers(1, 12))
+    def go_on(self, steps: int) -> None:
+        for _ in range(steps):
+            self.run.step()
+
+    # History
+
+    @rule(back=st.integers(0, 40))
+    def fork(self, back: int) -> None:
+        self.left.append((self.run, str(encode(self.state))))
+        self.run = self.run.fork(max(len(self.run.history) - 1 - back, self.begun))
+
+    @precondition(lambda self: self.left)
+    @rule()
+    def back_to_live(self) -> None:
+        self.run, before = self.left.pop()
+        assert str(encode(self.state)) == before, "a fork has changed the run that it left"
+
+    @rule()
+    def import_what_was_exported(self) -> None:
+        again = History.from_json(self.run.history.to_json())
+        assert again.state == self.state
+
+    # What holds at rest
+
+    @rule()
+    def rest(self) -> None:
+        self.run.settle()
+        state = self.state
+        assert state.idle, state.under_way()
+        problems = [*broken(state), *(twice(state) if self.mended else ())]
+        actual = {key for key, c in state.containers.items() if c.phase == "running"}
+        if actual != self.run.running():
+            problems.append(f"containers {sorted(actual)}, processes {sorted(self.run.running())}")
+        assert not problems, problems
+
+    @rule()
+    def no_pod_is_forgotten(self) -> None:
+        """What fits is scheduled, at the latest when all that wait have been tried again."""
+        self.rest()
+        for seconds in (301, 30, 30):
+            self.run.post(e.ClockAdvanced(seconds))
+            self.run.settle()
+        nodes = [NodeInfo.of(n, self.state.store.pods_on(n.name)) for n in self.state.store.nodes.values()]
+        for pod in self.state.store.pods.values():
+            if not pod.node_name:
+                assert all(fits(PodInfo.of(pod).resource, node) for node in nodes), (
+                    f"{pod.name} fits and waits"
+                )
+
+    def teardown(self) -> None:
+        if hasattr(self, "run"):
+            self.rest()
+
+
+def broken(state: ClusterState) -> Iterator[str]:
+    for name, node in state.store.nodes.items():
+        agent = state.kubelets[name]
+        if (node.capacity, node.allocatable) != (agent.node.capacity, agent.node.allocatable):
+            yield f"{name}: the store and the kubelet count differently"
+        for resource, amount in node.allocatable.items():
+            if amount.value() > node.capacity[resource].value():
+                yield f"{name}: more {resource} allocatable than there are"
+        if agent.waiting or agent.talks:
+            yield f"{name}: the kubelet waits: {agent.waiting} {agent.talks}"
+        gone = agent.pods.keys() - state.store.pods.keys()
+        if gone:
+            yield f"{name}: knows pods that are gone: {gone}"
+    for pod in state.store.pods.values():
+        yield from broken_pod(state, pod)
+    for uid, name in state.containers:
+        if uid not in state.store.pods:
+            yield f"container {name} of {uid}, which is gone"
+
+
+def broken_pod(state: ClusterState, pod: Pod) -> Iterator[str]:
+    uid = pod.uid
+    if not pod.node_name:
+        if state.scheduler.queue.place_of(key_of(pod)) in (Place.OUTSIDE, Place.IN_FLIGHT):
+            yield f"{pod.name}: pending, and in no queue"
+        return
+    record = state.kubelets[pod.node_name].pods.get(uid)
+    if record is None:
+        if pod.phase not in ("Succeeded", "Failed"):
+            yield f"{pod.name}: bound, {pod.phase}, and not known to its kubelet"
+    elif api_phase(record) != pod.phase:
+        yield f"{pod.name}: {pod.phase} in the store, {record.phase} for its kubelet"
+    running = {name for (owner, name), c in state.containers.items() if owner == uid and c.phase == "running"}
+    if record is not None and record.running != running:
+        yield f"{pod.name}: the kubelet knows {sorted(record.running)}, there run {sorted(running)}"
+    if pod.phase in ("Succeeded", "Failed"):
+        if running:
+            yield f"{pod.name}: {pod.phase}, and {sorted(running)} run"
+        return
+    if pod.phase == "Running":
+        wanted = {c.name for c in pod.containers}
+        ended = {n for (owner, n), c in state.containers.items() if owner == uid and c.phase == "ended"}
+        if pod.restart_policy == "Always" and not (wanted <= running or pod.reason):
+            yield f"{pod.name}: Running without {sorted(wanted - running)}"
+        if not wanted <= running | ended:
+            yield f"{pod.name}: Running, and {sorted(wanted - running - ended)} never started"
+        held = state.kubelets[pod.node_name].devices.pod_devices.get(uid, {})
+        for c in pod.containers:
+            for resource, amount in c.limits.items():
+                got = held.get(c.name, {}).get(resource)
+                if got is None and pod.name.startswith("bound"):
+                    continue  # its kubelet did not know the resource, and let it run without
+                if amount.value() and (got is None or len(got.devices) != amount.value()):
+                    yield f"{pod.name}: {c.name} asked for {amount} {resource}, has {got}"
+
+
+def twice(state: ClusterState) -> Iterator[str]:
+    """Devices that two pods hold, or two containers that run side by side."""
+    for node, agent in state.kubelets.items():
+        for resource in (GPU, NIC):
+            holders = Counter(
+                device
+                for uid, held in agent.devices.pod_devices.items()
+                if uid in agent.pods and agent.pods[uid].active
+                for device in {
+                    d for c in held.values() for r, info in c.items() if r == resource for d in info.devices
+                }
+            )
+            for device, holding in holders.items():
+                if holding > 1:
+                    yield f"{node}: {holding} pods hold {device} of {resource}"
+
+
+Walk.TestCase.settings = settings(max_examples=40, stateful_step_count=40)
+test_a_walk_through_a_cluster = Walk.TestCase
