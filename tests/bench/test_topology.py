@@ -47,7 +47,7 @@ def report(capsys: pytest.CaptureFixture[str], *lines: str) -> None:
 def test_merge_of_four_providers_on_eight_nodes(benchmark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     filtered, numa = every_hint(8, 4)
     merge = benchmark(merge_at_once, filtered, numa)
-    took = benchmark.stats.stats.min
+    took = min(seconds(lambda: merge_at_once(filtered, numa)) for _ in range(5))
     sample = seconds(lambda: sum(1 for _ in islice(permutations(filtered, numa), SAMPLE)))
     everything = sample / SAMPLE * permutation_count(filtered)
     assert merge.permutations == permutation_count(filtered) == 255**4
@@ -85,7 +85,7 @@ def test_hints_for_512_devices_on_eight_nodes(benchmark: Any, capsys: pytest.Cap
         return device_hints("example.com/gpu", 4, devices, available, range(8), count=count)
 
     answer = benchmark(hints, count_at_once)
-    took = benchmark.stats.stats.min
+    took = min(seconds(lambda: hints(count_at_once)) for _ in range(5))
     by_mask = seconds(lambda: hints(count_mask_by_mask))
     assert answer == hints(count_mask_by_mask)
     benchmark.extra_info["of mask by mask"] = took / by_mask
