@@ -29,23 +29,26 @@ class Attempt:
 
 
 def attempts_picture(attempts: Sequence[Attempt]) -> Picture:
-    """Draw a card for each attempt."""
-    lines = max((len(_error_lines(attempt)) for attempt in attempts), default=1)
-    calls = max((len(attempt.calls[:_CALLS]) for attempt in attempts), default=1)
-    noted = any(attempt.note for attempt in attempts)
-    height = 92 + _CALL * calls + 20 * lines + 24 * noted + 14
+    """Draw a card for each attempt; the cards of a row are as high as the fullest of them."""
     marks: list[Mark] = []
-    for index, attempt in enumerate(attempts):
-        row, column = divmod(index, _COLUMNS)
-        place = (column * (_CARD + _GAP), row * (height + _GAP))
-        marks += _card(attempt, f"attempt/{index}", place, height, calls)
+    top = 0.0
+    for first in range(0, len(attempts), _COLUMNS):
+        row = attempts[first : first + _COLUMNS]
+        calls = max(len(attempt.calls[:_CALLS]) for attempt in row)
+        height = max(_height(attempt, calls) for attempt in row)
+        for column, attempt in enumerate(row):
+            place = (column * (_CARD + _GAP), top)
+            marks += _card(attempt, f"attempt/{first + column}", place, height, calls)
+        top += height + _GAP
     good = sum(1 for attempt in attempts if not attempt.error)
     sentence = say("attempts.sentence", good=good, count=len(attempts))
-    rows = -(-len(attempts) // _COLUMNS)
     title = say("attempts.title", count=len(attempts))
     alt = say("attempts.alt", sentence=sentence)
-    whole = rows * (height + _GAP) - _GAP
-    return Picture(title, sentence, whole, tuple(marks), (_table(attempts),), alt)
+    return Picture(title, sentence, max(top - _GAP, 0), tuple(marks), (_table(attempts),), alt)
+
+
+def _height(attempt: Attempt, calls: int) -> float:
+    return 60 + _CALL * calls + 20 * len(_error_lines(attempt)) + 30 * bool(attempt.note)
 
 
 def _error_lines(attempt: Attempt) -> Sequence[str]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kubedev.views import samples
+from kubedev.views import samples, samples_plugins
 from kubedev.views.picture import Picture
 from kubedev.views.style import Theme
 from kubedev.views.svg import standalone
@@ -17,7 +17,10 @@ __all__ = ["IMAGES", "draw", "main"]
 IMAGES: Mapping[str, Callable[[], Picture]] = {
     "path": samples.path,
     "pod-arithmetic": samples.pod_arithmetic,
+    "pods-side-by-side": samples_plugins.pods_side_by_side,
+    "limits": samples_plugins.limits,
     "registration": samples.registration,
+    "refusals": samples_plugins.refusals,
     "list-and-watch": samples.list_and_watch,
     "allocation-sets": samples.allocation_sets,
     "numa-board": samples.numa_board,

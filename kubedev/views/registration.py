@@ -165,7 +165,9 @@ def _places(state: RegistrationState) -> list[Mark]:
         seen[phase] = row + 1
         tone = "accent" if phase == state.phase else "muted"
         centre = (x + _BOX[0] - half - 6, y - 2 + 28 * row)
-        marks.append(Pill(f"place/{name}", *centre, tag, tone, tooltip=f"{name}: {phase}"))
+        twin = sum(mark.key.startswith(f"place/{name}/") for mark in marks)  # a plugin may connect twice
+        key = f"place/{name}/{twin}"
+        marks.append(Pill(key, *centre, tag, tone, tooltip=f"{name}: {phase}"))
     return marks
 
 

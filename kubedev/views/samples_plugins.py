@@ -1,0 +1,62 @@
+"""More moments that `images/` shows: pods side by side, limits, plugins that are refused (labs 01 and 02)."""
+
+from kubedev.api.messages import VERSION
+from kubedev.api.objects import Pod
+from kubedev.api.requests import pod_arithmetic
+from kubedev.kubelet.registration import validate
+from kubedev.views.arithmetic import Life, lives_picture
+from kubedev.views.attempts import Attempt, attempts_picture
+from kubedev.views.limits import PERIOD, LimitsRun, limits_picture
+from kubedev.views.picture import Picture
+from kubedev.views.registration import SequenceCall
+
+__all__ = ["limits", "pods_side_by_side", "refusals"]
+
+
+def pods_side_by_side() -> Picture:
+    """Lab 01: the same containers, the sidecar last and first."""
+
+    def container(name: str, cpu: int, **more: str) -> dict[str, object]:
+        return {"name": name, "resources": {"requests": {"cpu": cpu}}, **more}
+
+    load, migrate, app = container("load", 4), container("migrate", 1), container("app", 2)
+    proxy = container("proxy", 1, restartPolicy="Always")
+    orders = {"sidecar last": (load, migrate, proxy), "sidecar first": (proxy, load, migrate)}
+    lives = [
+        Life(title, pod_arithmetic(Pod.parse({"spec": {"initContainers": inits, "containers": [app]}})))
+        for title, inits in orders.items()
+    ]
+    return lives_picture(lives, "cpu")
+
+
+def limits() -> Picture:
+    """Lab 01: four threads against a limit of one CPU, 512 MiB against 256."""
+    wants = tuple(min(400, left) for left in range(1200, 0, -PERIOD))
+    quiet = 16 - len(wants)
+    run = LimitsRun(
+        ran=(*(PERIOD for _ in wants), *(0,) * quiet),
+        wanted=(*wants, *(0,) * quiet),
+        quota=PERIOD,
+        done=1200,
+        free=300,
+        memory=(64, 128, 192, 256, 320, *(0,) * 11),
+        memory_limit=256,
+        killed=4,
+        cpu_words="1",
+        memory_words="256Mi",
+    )
+    return limits_picture(run)
+
+
+def refusals() -> Picture:
+    """Lab 02: a version and two names that are refused."""
+    asked = (SequenceCall("plugin", "kubelet", "Register"),)
+    wrong = {
+        "an old version": ("v1alpha", "example.com/gpu"),
+        "no domain": (VERSION, "gpu"),
+        "a native name": (VERSION, "kubernetes.io/gpu"),
+    }
+    texts = {title: validate(*words) for title, words in wrong.items()}
+    return attempts_picture(
+        [Attempt(title, asked, f"rpc error: code = Unknown desc = {text}") for title, text in texts.items()]
+    )
