@@ -15,7 +15,7 @@ from kubedev.kubelet.allocation import Affinity
 from kubedev.kubelet.devices import NODE_WITHOUT_TOPOLOGY, Ids
 from kubedev.kubelet.hints import has_topology_alignment
 
-__all__ = ["filter_by_affinity_then", "go_map_order"]
+__all__ = ["filter_by_affinity_then", "go_map_order", "shown"]
 
 Order = Callable[[Iterable[int | str]], list[int | str]]
 
@@ -66,3 +66,8 @@ def _sorted_by_mistake(nodes: list[int], per_node: Mapping[int, set[str]]) -> li
             nodes[place - 1], nodes[place] = nodes[place], nodes[place - 1]
             place -= 1
     return nodes
+
+
+def shown(lists: Affinity) -> dict[str, list[str]]:
+    """The three lists, sorted, to be printed."""
+    return {name: sorted(getattr(lists, name)) for name in ("aligned", "unaligned", "no_affinity")}

@@ -119,7 +119,7 @@ def _refused(provider: Provider, pod: str, request: int) -> Iterator[str]:
         answer = _asked(provider, request)
         good = [_decided(answer, policy) for policy in (BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)]
     except Exception as error:  # whatever a reader's function does
-        yield say("check.merge.error", pod=pod, error=repr(error))
+        yield say("check.merge.error", what=f"pod {pod}", error=repr(error))
         return
     if answer is not None and not isinstance(answer, Mapping):
         yield say("check.merge.no-dict", pod=pod, got=repr(answer))
@@ -133,7 +133,7 @@ def _greedy(provider: Provider) -> Iterator[str]:
         answer = _asked(provider, 9)
         admitted = _decided(answer, SINGLE_NUMA_NODE)
     except Exception as error:  # whatever a reader's function does
-        yield say("check.merge.error", pod="greedy", error=repr(error))
+        yield say("check.merge.error", what="pod greedy", error=repr(error))
         return
     if admitted:
         yield say("check.merge.admitted", pod="greedy", count=9, policy=SINGLE_NUMA_NODE, said=repr(answer))
@@ -168,7 +168,7 @@ def _nodes(
     try:
         tried = set(choose(devices, everywhere))
     except Exception as error:  # whatever a reader's function does
-        yield say("check.merge.error", pod=machine, error=repr(error))
+        yield say("check.merge.error", what=f"machine {machine}", error=repr(error))
         return
     for node in sorted(tried - set(everywhere)):
         yield say("check.merge.stranger", machine=machine, node=node)

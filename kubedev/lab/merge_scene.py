@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from kubedev.api.objects import Pod
 from kubedev.kubelet.allocation import filter_by_affinity
 from kubedev.kubelet.hints import TopologyHint
-from kubedev.kubelet.topology import BEST_EFFORT, NONE, Alignment
+from kubedev.kubelet.merge import NUMAInfo
+from kubedev.kubelet.topology import BEST_EFFORT, NONE, Alignment, TopologyManager
 from kubedev.lab import texts_numa as _texts
 from kubedev.lab.numa_machine import POLICIES, Machine, full_name, pod_asking
 from kubedev.lab.numa_scene import board, device_views
@@ -13,11 +14,20 @@ from kubedev.views.cards import Card, cards_picture
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
 from kubedev.views.merge import merge_picture
-from kubedev.views.path_state import DeviceView
 from kubedev.views.picture import Picture
 from kubedev.views.stack import stack
 
-__all__ = ["admitted", "draw_affinity", "draw_machines", "draw_merge", "draw_policies", "draw_scopes"]
+__all__ = [
+    "LISTS",
+    "admitted",
+    "draw_affinity",
+    "draw_machines",
+    "draw_merge",
+    "draw_policies",
+    "draw_scopes",
+    "kubelet_starts",
+    "list_of",
+]
 
 assert _texts.TEXTS  # the texts of the pictures below
 
@@ -37,7 +47,8 @@ def _gets(machine: Machine, pod: str) -> str:
 
 def admitted(machine: Machine, **asked: int) -> dict[str, str]:
     """Each policy with `admitted` or `refused`, for a pod with one container that asks for so many."""
-    return {policy: "admitted" if machine.decide(policy, **asked).admit else "refused" for policy in POLICIES}
+    pod = pod_asking("new", asked)
+    return {policy: "refused" if machine.admit(pod, policy)[1].refusal else "admitted" for policy in POLICIES}
 
 
 # Policies
@@ -126,25 +137,48 @@ def _alignment(alignment: Alignment) -> Card:
     return Card(title, tuple(lines), "plain" if alignment.decision.admit else "impossible")
 
 
+def kubelet_starts(nodes: int, policy: str = "best-effort", **options: str) -> str:
+    """What becomes of a kubelet that starts on so many NUMA nodes: `starts`, or why it does not.
+
+    Options of the policy are given with underscores: `max_allowable_numa_nodes="34"`.
+    """
+    named = {name.replace("_", "-"): value for name, value in options.items()}
+    try:
+        TopologyManager.new(policy, "container", NUMAInfo(tuple(range(nodes))), named)
+    except ValueError as error:
+        return str(error)
+    return say("scene.starts")
+
+
 # Affinity
+
+
+LISTS = ("aligned", "unaligned", "no_affinity")
+
+
+def list_of(machine: Machine, mask: int | None, short: str = "gpu") -> dict[str, str]:
+    """In which of the three lists each free device of a resource is."""
+    resource, state = full_name(short), machine.kubelet.devices
+    free = state.healthy_devices[resource] - state.allocated_devices.get(resource, frozenset())
+    lists = filter_by_affinity(state.all_devices[resource], free, mask)
+    return {id_: name for name in LISTS for id_ in sorted(getattr(lists, name))}
 
 
 def draw_affinity(machine: Machine, mask: int | None, short: str = "gpu") -> Picture:
     """The mask on the machine, and the three lists that filter_by_affinity makes of a resource's free devices."""
-    resource, state = full_name(short), machine.kubelet.devices
-    free = state.healthy_devices[resource] - state.allocated_devices.get(resource, frozenset())
-    lists = filter_by_affinity(state.all_devices[resource], free, mask)
-    views = {view.id: view for view in device_views(machine, resource)}
-
-    def card(name: str, ids: frozenset[str]) -> Card:
-        devices: tuple[DeviceView, ...] = tuple(views[id_] for id_ in sorted(ids))
-        return Card(
-            say(f"scene.affinity.{name}"), (say(f"scene.affinity.{name}.why"),), "plain", devices=devices
-        )
-
-    counts = {name: len(getattr(lists, name)) for name in ("aligned", "unaligned", "no_affinity")}
+    found = list_of(machine, mask, short)
+    views = {view.id: view for view in device_views(machine, full_name(short))}
+    members = {name: [id_ for id_, its in found.items() if its == name] for name in LISTS}
+    counts = {name: len(ids) for name, ids in members.items()}
     sentence = say("scene.affinity.sentence", mask=mask_words(mask), **counts)
-    cards = [card(name, getattr(lists, name)) for name in counts]
+    cards = [
+        Card(
+            say(f"scene.affinity.{name}"),
+            (say(f"scene.affinity.{name}.why"),),
+            devices=tuple(views[id_] for id_ in ids),
+        )
+        for name, ids in members.items()
+    ]
     return stack(
         say("scene.affinity"),
         sentence,

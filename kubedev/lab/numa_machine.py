@@ -138,9 +138,7 @@ class Machine:
             info = DeviceAllocateInfo(nodes, ContainerAllocateResponse())
             state = replace(state, pod_devices=insert(state.pod_devices, by, by, name, info))
         state = replace(state, allocated_devices=allocated_by(state.pod_devices))
-        return replace(
-            self, kubelet=_with_pod(replace(self.kubelet, devices=state), Pod(by, uid=by), "Running")
-        )
+        return replace(self, kubelet=_with_pod(replace(self.kubelet, devices=state), _holder(by), "Running"))
 
     def cpus_taken(self, cpus: Sequence[int], by: str = "web") -> Self:
         """The machine on which a running pod has these CPUs for itself."""

@@ -1,6 +1,6 @@
 """Pictures of a machine with NUMA nodes for labs 05 and 06, and devices that are turned by knob or click."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +8,7 @@ from kubedev.kubelet.hints import MaskVerdict, ResourceHints
 from kubedev.lab import texts_numa as _texts
 from kubedev.lab.explore import Explorer, explore
 from kubedev.lab.numa_machine import Machine, full_name
+from kubedev.lab.session import Lab
 from kubedev.views.catalogue import say
 from kubedev.views.hints import hint_sentence, hints_picture
 from kubedev.views.masks import mask_words
@@ -18,13 +19,18 @@ from kubedev.views.stack import stack
 from kubedev.views.style import text_width
 
 __all__ = [
+    "ANSWERS",
     "PLACES",
     "STATES",
+    "VERDICTS",
+    "answer",
+    "answers_by_request",
     "board",
     "device_views",
     "draw_answers",
     "draw_count",
     "draw_hints",
+    "machine_of",
     "turn_devices",
     "turned",
     "verdicts",
@@ -34,6 +40,9 @@ assert _texts.TEXTS  # the texts of the pictures below
 
 STATES = ("free", "in use", "sick", "not listed")
 PLACES = ("NUMA 0", "NUMA 1", "NUMA 0 and 1", "no topology", "topology without nodes")
+
+VERDICTS = ("preferred", "not preferred", "too few")
+ANSWERS = ("hints", "null: it does not care", "[]: no place will do")
 
 _NODES: Mapping[str, tuple[int, ...] | None] = {
     "NUMA 0": (0,),
@@ -90,7 +99,15 @@ def turn_devices(
 
     ranges = {short: amount for short, amount in asked.items() if isinstance(amount, range)}
     words = {say(f"turn.{word}"): word for word in choices}
+    start = {**_places(machine, ids, choices), **(start or {})}
     return explore(draw, frames=frames, start=start, **ranges, **dict.fromkeys(ids.split(), words))
+
+
+def _places(machine: Machine, ids: str, choices: Sequence[str]) -> dict[str, str]:
+    """Where the devices are, if that can be chosen."""
+    words = {nodes: word for word, nodes in _NODES.items() if word in choices}
+    places = {id_: machine.devices[id_].numa_nodes for id_ in ids.split()}
+    return {id_: words[nodes] for id_, nodes in places.items() if nodes in words}
 
 
 # Pictures
@@ -146,6 +163,15 @@ def _resources(machine: Machine) -> tuple[ResourceView, ...]:
     )
 
 
+def answers_by_request(machine: Machine, requests: Iterable[int], short: str = "gpu") -> list[ResourceHints]:
+    """What a resource answers to several requests, each named after its number: the rows of a heat map."""
+    rows = []
+    for request in requests:
+        (hints,) = machine.hints(**{short: request})
+        rows.append(replace(hints, resource=say("scene.asks", request=request)))
+    return rows
+
+
 def draw_hints(machine: Machine, clicks: Mapping[str, str] | None = None, **asked: int) -> Picture:
     """The machine, and below it what each resource answers to a container that asks for so many."""
     hints = machine.hints(**asked)
@@ -190,6 +216,17 @@ def draw_answers(machines: Mapping[str, Machine], **asked: int) -> Picture:
     picture = hints_picture(rows, next(iter(machines.values())).kubelet.config.numa.nodes)
     words = ", ".join(f"{full_name(short)} x {count}" for short, count in asked.items())
     return replace(picture, title=say("scene.answers"), sentence=say("scene.answers.sentence", asked=words))
+
+
+def machine_of(lab: Lab) -> Machine:
+    """The machine that a lab's first kubelet knows, by what its plugins have sent."""
+    return Machine(next(iter(lab.state.kubelets.values())))
+
+
+def answer(machine: Machine, **asked: int) -> str:
+    """What one resource answers, as one of ANSWERS."""
+    (hints,) = machine.hints(**asked)
+    return ANSWERS[1] if hints.hints is None else ANSWERS[0] if hints.hints else ANSWERS[2]
 
 
 def verdicts(machine: Machine, **asked: int) -> dict[str, str]:

@@ -26,6 +26,7 @@ TEXTS = {
     "scene.why.not preferred": "{free} free, {request} asked: a hint, but on an empty machine a smaller mask could "
     "serve it: not preferred",
     "scene.why.reusable left out": "a device that the pod's init containers had lies outside: no hint",
+    "scene.asks": "asks {request}",
     "scene.answers": "The same request, side by side",
     "scene.answers.sentence": "What each machine answers to {asked}.",
     # Policies.
@@ -62,20 +63,21 @@ TEXTS = {
     "scene.affinity.no_affinity": "no affinity",
     "scene.affinity.no_affinity.why": "it has no node, or there is no mask, or no device has a node; taken last",
     "scene.affinity.head": "Three lists",
+    "scene.starts": "starts",
     # Checks of lab 05.
     "check.numa.no-hint": "mask {mask} is no hint for pod {pod}: {free} free of {all}, {request} asked",
     "check.numa.not-preferred": "mask {mask} is a hint for pod {pod}, but not preferred: {smaller} has {all} in all "
     "({devices}), free or not, and {request} are asked",
     "check.numa.preferred-too": "mask {mask} is preferred as well: {devices} are free there",
     "check.numa.refused": "policy {policy} refuses pod {pod} with {reason}: the hints merge to {mask}, {preferred}",
-    "check.numa.cannot": "{resource} answers [] to pod {pod}: only {devices} have a NUMA node and are free, "
-    "and {request} are asked",
+    "check.numa.cannot": "{resource} answers [] to pod {pod}, which asks for {request}: free, and with a NUMA node, "
+    "there is only this: {devices}",
     "check.numa.changes": "{count} devices were changed ({devices}); one is allowed",
     "check.numa.same": "pods {first} and {second} hold the same device {device}",
     # Checks of lab 06.
     "check.merge.pods": "the pod that asks for {count} is missing: create both",
     "check.merge.no-dict": "pod {pod}: expected a dict of hints by resource, got {got}",
-    "check.merge.error": "pod {pod}: your function raised {error}",
+    "check.merge.error": "{what}: your function raised {error}",
     "check.merge.refused": "pod {pod} asks for {count} and is refused by {policy}: your provider said {said}",
     "check.merge.admitted": "pod {pod} asks for {count}, which no mask can serve, and {policy} admits it: your "
     "provider said {said}",

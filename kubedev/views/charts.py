@@ -106,9 +106,10 @@ def hints_figure(resources: Sequence[ResourceHints], theme: Theme = "light") -> 
     for words, step in (("hints.preferred", 3), ("hints.possible", 2), ("hints.no-hint", 0)):
         marker = {"symbol": "square", "size": 14, "color": colour(steps[step], theme)}
         figure.add_scatter(x=[None], y=[None], mode="markers", name=say(words), marker=marker)
-    figure.update_xaxes(title=say("hints.masks"), nticks=12, tickangle=0)
+    figure.update_xaxes(title=say("hints.masks"), nticks=8, tickangle=0)
     figure.update_yaxes(autorange="reversed")
-    figure.update_layout(legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"})
+    below = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.01, "yanchor": "bottom"}
+    figure.update_layout(legend=below, margin={"t": 90})
     return figure
 
 
@@ -151,12 +152,12 @@ def explosion_figure(
             hovertemplate="%{text}<br>%{y:.3s} s<extra></extra>",
         )
     figure.update_xaxes(title=say("explosion.permutations"), type="log", dtick=1, exponentformat="power")
-    seconds = [1e-6, 1e-3, 1, 60, 3600]
+    seconds = [1e-5, 1e-3, 1, 60, 3600]
     figure.update_yaxes(
-        title=say("explosion.seconds"),
+        title=say("explosion.time"),
         type="log",
         tickvals=seconds,
-        ticktext=["1 µs", "1 ms", "1 s", "1 min", "1 h"],
+        ticktext=["10 µs", "1 ms", "1 s", "1 min", "1 h"],
     )
     figure.update_layout(legend={"x": 0.02, "y": 0.98, "bgcolor": colour("ground", theme)})
     return figure

@@ -1,0 +1,179 @@
+"""The machine of labs 05 and 06: it is the kubelet that answers, and every picture of it can be read."""
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from kubedev.kubelet.allocation import filter_by_affinity
+from kubedev.kubelet.hints import TopologyHint
+from kubedev.kubelet.merge import merge_at_once, merge_by_permutation
+from kubedev.lab import merge_checks, merge_scene, numa_scene
+from kubedev.lab.affinity_then import filter_by_affinity_then, go_map_order
+from kubedev.lab.explosion import GO_MEASURED, draw_explosion, every_hint, measure
+from kubedev.lab.numa_machine import POLICIES, Machine, on, pod_asking
+from kubedev.views.cards import Card, cards_picture
+from kubedev.views.document import document
+from kubedev.views.picture import Cell, Picture
+from kubedev.views.stack import stack
+from tests.unit.picture_checks import problems
+
+TWO = Machine.of(gpu=on(0, "a0 a1") + on(1, "b0 b1"))
+MIXED = Machine.of(gpu=on(0, "a0 a1") + on(1, "b0") + on((0, 1), "x0") + on(None, "y0") + on((), "y1"))
+BUSY = Machine.of(cpus=8, gpu=on(0, "a0 a1") + on(1, "b0 b1"), nic=on(0, "n0") + on(1, "m0"))
+BUSY = BUSY.cpus_taken(range(8, 13)).taken("b0 n0").sick("a1")
+
+
+def check(picture: Picture) -> None:
+    assert problems(picture) == []
+    document(picture)
+    assert picture.alt
+    assert picture.tables
+
+
+# The machine
+
+
+def test_a_change_makes_a_new_machine() -> None:
+    changed = TWO.taken("a0").sick("a1").without("b0").moved("b1", (0, 1))
+    assert [(d.id, d.numa_nodes, d.health) for d in changed.devices.values()] == [
+        ("a0", (0,), "Healthy"),
+        ("a1", (0,), "Unhealthy"),
+        ("b1", (0, 1), "Healthy"),
+    ]
+    assert (changed.owners, TWO.owners, len(TWO.devices)) == ({"a0": "web"}, {}, 4)
+
+
+def test_one_pod_may_take_more_than_once() -> None:
+    assert TWO.taken("a0").taken("b0").held_by("web") == ("a0", "b0")
+    assert Machine.of(cpus=2, gpu=on(0, "a0")).cpus_taken([1]).taken("a0").kubelet.cpus.default == {0, 2, 3}
+
+
+def test_a_device_that_is_not_there() -> None:
+    with pytest.raises(ValueError, match="expected one of the devices a0, a1, b0, b1, got 'c0'"):
+        TWO.sick("c0")
+
+
+def test_cpus_that_a_pod_has_are_not_free() -> None:
+    hints = {answer.resource: answer for answer in BUSY.hints(cpu=4, gpu=1)}
+    assert [mask.counts.available for mask in hints["cpu"].masks] == [7, 3, 10], "CPU 0 is reserved"
+    assert [mask.counts.available for mask in hints["example.com/gpu"].masks] == [1, 1, 2]
+
+
+def test_a_device_that_turns_keeps_its_place_and_owner() -> None:
+    after = TWO.taken("a0", by="one").sick("a0").moved("a0", 1)
+    assert (after.devices["a0"].numa_nodes, after.devices["a0"].health, after.owners) == (
+        (1,),
+        "Unhealthy",
+        {"a0": "one"},
+    )
+
+
+def test_an_admitted_pod_holds_devices_and_a_refused_one_none() -> None:
+    pod = pod_asking("p", {"gpu": 2}, {"gpu": 2})
+    by_container, admission = TWO.admit(pod, "single-numa-node", "container")
+    assert admission.refusal is None
+    assert by_container.held_by("p") == ("a0", "a1", "b0", "b1")
+    by_pod, admission = TWO.admit(pod, "single-numa-node", "pod")
+    assert admission.refusal is not None
+    assert by_pod.held_by("p") == ()
+    assert TWO.decide("restricted", gpu=2).hint == TopologyHint(0b01, True)
+
+
+def test_turning_devices_by_words() -> None:
+    words = {"a0": "in use", "a1": "sick", "b0": "not listed", "b1": "NUMA 0 and 1", "gpu": 3}
+    machine = numa_scene.turned(TWO, words)
+    assert machine.owners == {"a0": "other"}
+    assert machine.devices["a1"].health == "Unhealthy"
+    assert machine.devices["b1"].numa_nodes == (0, 1)
+    assert "b0" not in machine.devices
+    silent = numa_scene.turned(TWO, {"a0": "no topology", "a1": "topology without nodes"})
+    assert (silent.devices["a0"].numa_nodes, silent.devices["a1"].numa_nodes) == (None, ())
+
+
+def test_a_click_turns_a_device_to_its_next_choice() -> None:
+    explorer = numa_scene.turn_devices(TWO, "a0 b0", ("NUMA 0", "NUMA 1"), gpu=range(1, 4))
+    assert explorer.values == {"gpu": 1, "a0": "NUMA 0", "b0": "NUMA 1"}, "it starts where the devices are"
+    actions = {m.label: m.action for m in explorer.picture.picture.marks if isinstance(m, Cell) and m.label}
+    assert actions == {"a0": "a0:NUMA 1", "a1": "", "b0": "b0:NUMA 0", "b1": ""}
+    explorer._clicked("a0:NUMA 1")
+    assert explorer.values["a0"] == "NUMA 1"
+    assert numa_scene.turned(TWO, explorer.values).devices["a0"].numa_nodes == (1,)
+
+
+# Pictures
+
+
+@pytest.mark.parametrize("machine", [TWO, MIXED, BUSY, Machine.of(8, gpu=on(3, "a0 a1") + on(7, "b0"))])
+@pytest.mark.parametrize("gpu", [1, 3])
+def test_every_picture_can_be_read(machine: Machine, gpu: int) -> None:
+    check(numa_scene.board(machine, 0b10))
+    check(numa_scene.draw_hints(machine, gpu=gpu))
+    check(merge_scene.draw_policies(machine, gpu=gpu))
+    check(merge_scene.draw_merge(machine, "restricted", 1, gpu=gpu))
+    for mask in (1, 2, None):
+        check(merge_scene.draw_affinity(machine, mask))
+    for policy in POLICIES:
+        for scope in ("container", "pod"):
+            pod = pod_asking("pair", {"gpu": gpu}, {"gpu": 1})
+            check(merge_scene.draw_scopes(machine, pod, policy, scope))
+
+
+def test_the_other_pictures_can_be_read() -> None:
+    four = Machine.of(4, gpu=on(0, "a0 a1") + on(2, "b0 b1"))
+    for step in (1, 7, 15):
+        check(numa_scene.draw_count(four, step, gpu=2))
+    check(numa_scene.draw_answers({"one": TWO, "a machine with a long name": MIXED}, gpu=2))
+    check(
+        merge_scene.draw_machines(
+            {"one": (TWO, {"gpu": 2}), "two": (BUSY, {"gpu": 1, "cpu": 4}), "no": (TWO, {})}
+        )
+    )
+    check(merge_checks.draw_in_turn(1, 2, "NUMA 1"))
+    for nodes, resources in ((2, 2), (8, 4)):
+        check(draw_explosion(nodes, resources))
+
+
+def test_the_sentence_of_a_step_does_the_arithmetic() -> None:
+    machine = TWO.taken("a0 b0")
+    sentences = [numa_scene.draw_count(machine, step, gpu=2).sentence for step in (1, 3)]
+    assert sentences[0] == "Mask 1 of 3: 1 free, 2 asked: too few, so no hint."
+    assert sentences[1].endswith("on an empty machine a smaller mask could serve it: not preferred.")
+
+
+def test_pictures_are_put_below_one_another() -> None:
+    one = cards_picture("Cards", "A sentence.", [Card("first", ("line",)), Card("second")])
+    both = stack("Both", "Two of them.", one, one)
+    assert both.height > 2 * one.height
+    assert len(both.marks) == 2 * len(one.marks) + 1, "and a heading"
+    assert {mark.key[0] for mark in both.marks} == {"0", "1"}
+    check(both)
+
+
+# Then and now
+
+
+def test_c1_about_a_fifth_of_the_runs_align_nothing() -> None:
+    devices = {device.id: device for device in on((0, 1), "a") + on(1, "b")}
+    free, order = frozenset(devices), go_map_order(Random(1))
+    runs = Counter(filter_by_affinity_then(devices, free, 1, order).aligned for _ in range(4000))
+    assert set(runs) == {frozenset("a"), frozenset()}
+    assert runs[frozenset()] / 4000 == pytest.approx(14 / 64, abs=0.03)
+    assert filter_by_affinity(devices, free, 1).aligned == {"a"}
+
+
+def test_c1_devices_on_one_node_were_split_as_they_are_now() -> None:
+    devices = {d.id: d for d in on(0, "a0 a1") + on(1, "b0") + on(None, "y0")}
+    free, order = frozenset(devices), go_map_order(Random(2))
+    for mask in (None, 0b01, 0b10, 0b11):
+        assert filter_by_affinity_then(devices, free, mask, order) == filter_by_affinity(devices, free, mask)
+
+
+# The explosion
+
+
+def test_what_is_measured_is_counted_rightly() -> None:
+    assert [time.permutations for time in GO_MEASURED] == [225, 3375, 16_581_375, 4_228_250_625]
+    (time,) = measure([(2, 2)])
+    assert (time.permutations, time.seconds > 0) == (9, True)
+    assert merge_at_once(*every_hint(3, 3)) == merge_by_permutation(*every_hint(3, 3))
