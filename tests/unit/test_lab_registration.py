@@ -1,0 +1,152 @@
+"""What lab 02 shows: pictures from the history of a real wire, plugins by hand, and registration then and now."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kubedev.kubelet.endpoint import PLUGIN_PHASES
+from kubedev.lab.check import check
+from kubedev.lab.hand_made import RegistrationLab
+from kubedev.lab.register_then import PLUGINS, draw_register, register_now, register_then
+from kubedev.lab.registration_check import one_plugin, registered
+from kubedev.lab.registration_scene import draw_registration, files, registration_state
+from kubedev.views.attempts import attempts_picture
+from kubedev.views.registration import RegistrationState
+from tests.unit.test_views_decisions import check as check_picture
+
+DEV = "test.com/dev"
+SERVED, DEAD = "accepted", "rpc error: code = Unknown desc = "
+
+
+@pytest.fixture
+def lab() -> Iterator[RegistrationLab]:
+    with RegistrationLab("registration") as made:
+        yield made
+
+
+def state_of(lab: RegistrationLab) -> RegistrationState:
+    return registration_state(lab.history, len(lab.history) - 1, lab.node().name)
+
+
+def test_q1_an_error_comes_back_as_a_status_with_its_text(lab: RegistrationLab) -> None:
+    assert lab.by_hand(DEV, version="v1alpha").start() == (
+        f'{DEAD}requested API version "v1alpha" is not supported by kubelet. Supported version is ["v1beta1"]'
+    )
+    assert lab.by_hand("gpu").start() == f'{DEAD}the ResourceName "gpu" is invalid'
+    mute = lab.by_hand(DEV, without=["GetDevicePluginOptions"])
+    assert mute.start().startswith(
+        f"{DEAD}failed to get device plugin options: rpc error: code = Unimplemented"
+    )
+    assert lab.numbers(DEV) == "no key on the node"
+    assert [c.text for c in lab.attempt(mute, "mute").calls] == ["Register", "Dial", "GetDevicePluginOptions"]
+
+
+def test_the_calls_of_a_registration_in_their_order(lab: RegistrationLab) -> None:
+    assert lab.by_hand(DEV, ["a0"]).start() == SERVED
+    state = state_of(lab)
+    assert [(c.source, c.text) for c in state.calls] == [
+        ("plugin", "Register"),
+        ("kubelet", "Dial"),
+        ("kubelet", "GetDevicePluginOptions"),
+        ("plugin", "DevicePluginOptions"),
+        ("kubelet", "ok"),
+        ("kubelet", "ListAndWatch"),
+        ("plugin", "list"),
+    ]
+    assert (state.phase, state.event) == ("connected", "list comes")
+    assert state.files == ("kubelet.sock", "dev.sock")
+
+
+def test_every_step_of_a_history_can_be_drawn_and_follows_the_table(lab: RegistrationLab) -> None:
+    lab.plugin("nvidia.com/gpu", 2)
+    a, b = (lab.by_hand(DEV, [f"{name}0"], socket=f"{name}.sock") for name in "ab")
+    for step in (a.start, b.start, b.register, lambda: a.send("a0", "a1"), a.stop, lab.restart_kubelet):
+        step()
+    lab.kill_plugin("nvidia.com/gpu")
+    for index in range(len(lab.history)):
+        check_picture(draw_registration(lab, index))
+        state = registration_state(lab.history, index, lab.node().name)
+        if state.event:
+            assert PLUGIN_PHASES[state.before, state.event] == state.phase
+
+
+def test_c4_the_newest_replaces_the_first_and_the_first_ones_end_disconnects_it(lab: RegistrationLab) -> None:
+    a, b = (lab.by_hand(DEV, [f"{name}0"], socket=f"{name}.sock") for name in "ab")
+    a.start()
+    b.start()
+    assert state_of(lab).places == (("a", "superseded"), ("b", "connected"))
+    assert "a.sock was superseded by b.sock" in check(lab, one_plugin(DEV)).broken[0]
+    a.send("a0", "a1")
+    assert lab.numbers(DEV) == "capacity 2, allocatable 2"
+    a.stop()
+    assert lab.numbers(DEV) == "capacity 2, allocatable 0"
+    assert b.register() == SERVED
+    assert check(lab, registered(DEV, "b0"), one_plugin(DEV))
+
+
+def test_c4_mended_the_first_ones_end_means_nothing() -> None:
+    with RegistrationLab("registration", ["121994"]) as lab:
+        a, b = (lab.by_hand(DEV, [f"{name}0"], socket=f"{name}.sock") for name in "ab")
+        a.start()
+        b.start()
+        a.stop()
+        assert lab.numbers(DEV) == "capacity 1, allocatable 1"
+
+
+def test_a_dead_file_is_known_and_ends_with_the_kubelets_start(lab: RegistrationLab) -> None:
+    lab.plugin("nvidia.com/gpu", 2)
+    node = lab.node().name
+    lab.kill_plugin("nvidia.com/gpu")
+    assert files(lab.state, node) == (
+        ("kubelet.sock", "nvidia.com-gpu.sock"),
+        frozenset({"nvidia.com-gpu.sock"}),
+    )
+    lab.restart_kubelet()
+    assert files(lab.state, node) == (("kubelet.sock",), frozenset())
+
+
+def test_who_looks_back_cannot_start_a_real_plugin(lab: RegistrationLab) -> None:
+    hand = lab.by_hand(DEV)
+    hand.start()
+    lab.back()
+    with pytest.raises(RuntimeError, match="back_to_live"):
+        hand.register()
+
+
+def test_a_reset_ends_what_was_made_by_hand(lab: RegistrationLab) -> None:
+    lab.by_hand(DEV).start()
+    lab.reset()
+    assert lab.numbers(DEV) == "no key on the node"
+    assert lab.by_hand(DEV).start() == SERVED
+
+
+def words(states: tuple[RegistrationState, ...]) -> list[str]:
+    return [call.text for call in states[-1].calls]
+
+
+def test_c4_then_register_was_answered_before_the_dial() -> None:
+    good, late = PLUGINS["good"], PLUGINS["does not serve yet"]
+    assert words(register_then(good)) == ["Register", "ok", "Dial", "ListAndWatch"]
+    assert words(register_then(late)) == ["Register", "ok", "Dial"], "the plugin never hears of it"
+    assert "context deadline exceeded" in register_then(late)[-1].note
+    assert words(register_now(late))[-1] == "failed to dial device plugin: context deadline exceeded"
+    now = words(register_now(good))
+    assert (
+        now.index("Dial") < now.index("GetDevicePluginOptions") < now.index("ok") < now.index("ListAndWatch")
+    )
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_registration_by_hand_can_be_drawn_at_every_step(plugin: str) -> None:
+    for kubelet in ("v1.32", "v1.21"):
+        for step in range(7):
+            check_picture(draw_register(plugin, kubelet, step))
+
+
+def test_attempts_can_be_drawn(lab: RegistrationLab) -> None:
+    plugins = [lab.by_hand(DEV, version="v1"), lab.by_hand(DEV), lab.by_hand("a/b/c"), lab.by_hand("x.com/y")]
+    for plugin in plugins:
+        plugin.start()
+    tries = [lab.attempt(plugin, plugin.socket * 9, "a note " * 20) for plugin in plugins]
+    check_picture(attempts_picture(tries))
+    check_picture(attempts_picture(tries[:1]))
