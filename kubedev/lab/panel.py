@@ -25,7 +25,7 @@ __all__ = ["Draw", "Panel", "draw_path"]
 Draw = Callable[["Lab", int], Picture]
 """Draws a step of a lab's history."""
 
-PACE = 0.45
+PACE = 0.8
 """How long each message is shown when the picture follows what happens, in seconds."""
 
 
@@ -39,7 +39,7 @@ def draw_path(lab: "Lab", step: int) -> Picture:
             title=say("path.title"),
             step=len(state.messages),
             total=len(history.state.messages),
-            mode="memory" if lab.mode == "live" and not lab.real else lab.mode,
+            mode=lab.shown_mode,
             forked_at=None if lab.forked_at is None else len(history[lab.forked_at].state.messages),
         )
     )
@@ -49,16 +49,23 @@ class Panel(Pictured):
     """Picture, history and buttons. It follows the lab message by message until it has caught up."""
 
     def __init__(
-        self, lab: "Lab", samples: dict[str, Path], draw: "Draw | None" = None, paced: bool = True
+        self,
+        lab: "Lab",
+        samples: dict[str, Path],
+        draw: "Draw | None" = None,
+        paced: bool = True,
+        since: int | None = None,
     ) -> None:
         self.lab = lab
         self._drawing = draw or draw_path
         self._samples = samples
         self._paced = paced
-        self._shown = lab.position
+        self._shown = lab.position if since is None else since
+        self._node = ""
         self._opened: int | None = None
         self._setting = False
         self._closed = threading.Event()
+        self._hurry = threading.Event()
         self._news = threading.Event()
         self._work = ThreadPoolExecutor(1, thread_name_prefix="kubedev panel")
         self.picture = LivePicture(self._draw(), on_action=self._clicked, frames=self._frames)
@@ -69,12 +76,14 @@ class Panel(Pictured):
         self._thread = threading.Thread(target=self._follow, name="kubedev player", daemon=True)
         self._thread.start()
         self._refresh()
+        self._news.set()
 
     def sleep(self) -> None:
         """Follow no more: the picture stays with the latest state, and its buttons say why they do nothing."""
         if self._closed.is_set():
             return
         self._closed.set()
+        self._hurry.set()
         self._news.set()
         self._unlisten()
         self._work.shutdown(wait=False, cancel_futures=True)
@@ -114,7 +123,7 @@ class Panel(Pictured):
                 self._shown = self._next(target)
                 self._refresh()
                 if self._paced and self._shown != target:
-                    self._closed.wait(PACE)
+                    self._hurry.wait(PACE)
 
     def _next(self, target: int) -> int:
         """The step to show next on the way to `target`: the next message forwards, at once anywhere else."""
@@ -144,12 +153,12 @@ class Panel(Pictured):
         self.slider.description_allow_html = False
         self.slider.tooltip = say("frame.history")
         self.slider.observe(self._slid, "value")
-        self.live = self._button("panel.live", self._to_live)
+        self.live = self._button("panel.live", self.lab.back_to_live)
         self.go_live = self._button("panel.go-live", self.lab.go_live)
         self.pace = widgets.ToggleButton(
             self._paced, description=say("panel.pace"), tooltip=say("panel.pace.tip"), layout=_fit()
         )
-        self.pace.observe(lambda change: setattr(self, "_paced", change["new"]), "value")
+        self.pace.observe(self._set_pace, "value")
 
         self.sample = widgets.Dropdown(
             options=list(self._samples), layout=widgets.Layout(width="250px"), tooltip=say("panel.sample")
@@ -158,7 +167,7 @@ class Panel(Pictured):
         self.pod = widgets.Dropdown(
             options=[], layout=widgets.Layout(width="190px"), tooltip=say("panel.pod")
         )
-        self.delete = self._button("panel.delete", lambda: self.lab.delete(self.pod.value))
+        self.delete = self._button("panel.delete", self._delete)
         self.yaml = widgets.Textarea(
             placeholder=say("panel.yaml.hint"), layout=widgets.Layout(width="100%", height="150px")
         )
@@ -223,13 +232,13 @@ class Panel(Pictured):
                 self.start,
                 self.kill,
             ),
+            row("panel.device-row", self.device, self.unhealthy, self.healthy, self.seconds, self.clock),
         ]
         below = [
             row("panel.history", self.back, self.slider, self.forward, self.live, self.go_live, self.pace),
-            row("panel.device-row", self.device, self.unhealthy, self.healthy, self.seconds, self.clock),
             pasted,
         ]
-        return [self.notice, *above, self.picture, *below]
+        return [*above, self.notice, self.picture, *below]
 
     def _button(self, key: str, action: Callable[[], Any], primary: bool = False) -> widgets.Button:
         button = widgets.Button(
@@ -255,7 +264,11 @@ class Panel(Pictured):
             self._work.submit(run)
 
     def _say(self, text: str) -> None:
-        self.notice.value = f'<div role="alert">{escape(text)}</div>' if text else ""
+        self.notice.value = (
+            f'<div class="kubedev-alert" role="alert" style="white-space: pre-line">{escape(text)}</div>'
+            if text
+            else ""
+        )
 
     def _clicked(self, action: str) -> None:
         """A device that is clicked turns sick, or well again."""
@@ -277,11 +290,10 @@ class Panel(Pictured):
             steps = self.lab.message_steps()
             self._do(lambda: self.lab.seek(steps[min(change["new"], len(steps) - 1)]))
 
-    def _to_live(self) -> None:
-        if self.lab.mode == "replay":
-            self.lab.seek(len(self.lab.history) - 1)
-        else:
-            self.lab.back_to_live()
+    def _set_pace(self, change: dict[str, Any]) -> None:
+        """What is still to be shown when the slow motion ends is shown at once."""
+        self._paced = change["new"]
+        (self._hurry.clear if self._paced else self._hurry.set)()
 
     def _add(self) -> None:
         self._created(self.lab.apply(self._samples[self.sample.value], rename=True))
@@ -310,6 +322,11 @@ class Panel(Pictured):
     def _kill_plugin(self) -> None:
         self.lab.kill_plugin(self.resource.value, self.node.value or "")
 
+    def _delete(self) -> None:
+        if self.pod.value is None:
+            raise ValueError(say("panel.no-pod"))
+        self.lab.delete(self.pod.value)
+
     def _health(self, healthy: bool) -> None:
         if self.device.value is None:
             raise ValueError(say("panel.no-device"))
@@ -331,12 +348,12 @@ class Panel(Pictured):
         finally:
             self._setting = False
         state = lab.state
-        _offer(self.pod, [pod.name for pod in state.store.pods.values()])
+        _offer(self.pod, [pod.name for pod in state.store.pods.values()], jump=False)
         _offer(self.node, list(state.kubelets))
         _offer(
             self.device,
             [
-                (say("panel.device-option", device=d.id, resource=r, health=d.health), (n, r, d.id))
+                (say("panel.device-option", device=d.id, resource=r, node=n, health=d.health), (n, r, d.id))
                 for (n, r), plugin in state.plugins.items()
                 if plugin.alive
                 for d in plugin.devices
@@ -347,17 +364,23 @@ class Panel(Pictured):
         self.live.disabled = lab.mode == "live"
         self.go_live.disabled = lab.mode != "fork" and lab.mode != "replay"
         self.delete.disabled = not state.store.pods
+        alive = any(plugin.alive for plugin in state.plugins.values())
+        self.kill.disabled = self.unhealthy.disabled = self.healthy.disabled = not alive
 
 
 def _fit() -> widgets.Layout:
     return widgets.Layout(width="auto")
 
 
-def _offer(choice: widgets.Dropdown, options: list[Any]) -> None:
-    """Change what can be chosen, and keep the choice where it is still there."""
+def _offer(choice: widgets.Dropdown, options: list[Any], jump: bool = True) -> None:
+    """Change what can be chosen, and keep the choice where it is still there.
+
+    Where it is gone, the first one is chosen instead, or none without `jump`: the next click must not hit another.
+    """
     if list(choice.options) == options:
         return
     kept, values = choice.value, [o[1] if isinstance(o, tuple) else o for o in options]
+    first = not choice.options
     choice.options = options
     if values:
-        choice.value = kept if kept in values else values[0]
+        choice.value = kept if kept in values else values[0] if jump or first else None
