@@ -104,6 +104,8 @@ def test_the_check_of_a_slide_sees_what_is_wrong(chromium: Browser, deck: Path) 
     assert found["small"] == ["15 <H1> 00 One pod, one GPU, the whole way"]
     assert found["out"]
     assert found["clipped"]
+    slides.page.evaluate("document.querySelector('section.present h1').style.color = '#999'")
+    assert slides.page.evaluate(PALE) == ["2.8: 00 One pod, one GPU, the whole way"]
     slides.page.context.close()
 
 

@@ -1,0 +1,126 @@
+"""The live picture of a lab with its controls, as a reader works them in the browser."""
+
+import json
+import re
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+__all__ = ["CellPage", "PanelPage"]
+
+SECONDS = 20_000  # milliseconds: real plugins and containers are started
+
+
+class PanelPage:
+    """A panel in a page."""
+
+    def __init__(self, page: Page, root: Locator) -> None:
+        self.page = page
+        self.root = root
+
+    def press(self, name: str) -> None:
+        """Press the button of this name once it can be pressed."""
+        button = self.root.get_by_role("button", name=name, exact=True)
+        expect(button).to_be_enabled(timeout=SECONDS)
+        button.click()
+
+    def choose(self, tooltip: str, option: str) -> None:
+        """Choose the option that begins so in the list with this tooltip, once it is there."""
+        box = self.root.locator(f'select[title="{tooltip}"]')
+        found = box.locator(f'option[value^="{option}"]').first
+        expect(found).to_be_attached(timeout=SECONDS)
+        box.select_option(found.get_attribute("value"))
+
+    def start_plugin(self, devices: int, resource: str = "nvidia.com/gpu", numa: int = 1) -> None:
+        """Start a plugin of a resource with so many devices."""
+        name = self.root.get_by_title("Resource name")
+        numbers = self.root.locator("input[type=number]")
+        for field, value in ((name, resource), (numbers.nth(0), str(devices)), (numbers.nth(1), str(numa))):
+            field.fill(value)
+            field.blur()
+        self.press("Start plugin")
+
+    def paste(self, text: str) -> None:
+        """Paste a manifest and apply it."""
+        area = self.root.locator("textarea")
+        if not area.is_visible():
+            self.root.get_by_text("Paste YAML").click()
+        area.fill(text)
+        area.blur()
+        self.press("Apply")
+
+    @property
+    def svg(self) -> Locator:
+        """The picture."""
+        return self.root.locator("svg")
+
+    @property
+    def sentence(self) -> Locator:
+        """The sentence above the picture."""
+        return self.root.locator(".kd-sentence")
+
+    @property
+    def notice(self) -> Locator:
+        """What the panel says of an action that failed."""
+        return self.root.get_by_role("alert")
+
+    @property
+    def devices(self) -> Locator:
+        """The marks of the devices."""
+        return self.svg.locator("g[data-k^='device/']:has(> .cell)")
+
+    def device(self, name: str) -> Locator:
+        """The mark of a device."""
+        return self.svg.locator(f"g[data-k^='device/'][data-k$='/{name}']")
+
+    @property
+    def pods(self) -> Locator:
+        """The names of the pods."""
+        return self.svg.locator("g[data-k^='pod/'][data-k$='/name']")
+
+    def phase(self, pod: str) -> Locator:
+        """What is written beside a pod's name."""
+        return self.svg.locator(f"g[data-k='pod/{pod}/phase'] text")
+
+    @property
+    def status(self) -> Locator:
+        """What the node's status says of the resource."""
+        return self.svg.locator("g[data-k^='resource/'][data-k$='/status'] text")
+
+    @property
+    def mode(self) -> Locator:
+        """Whether it is live, looked back, or a fork."""
+        return self.svg.locator("g[data-k='mode'] text")
+
+    @property
+    def log(self) -> Locator:
+        """The messages in the table below the picture."""
+        return self.root.locator("details table").nth(2).locator("tbody tr")
+
+
+class CellPage:
+    """The code cells of a notebook in a page, by their ids in the file."""
+
+    def __init__(self, page: Page, notebook: Path) -> None:
+        cells = json.loads(notebook.read_text("utf-8"))["cells"]
+        self._ids = [cell["id"] for cell in cells if cell["cell_type"] == "code"]
+        self.page = page
+
+    def cell(self, cell_id: str) -> Locator:
+        """A cell."""
+        return self.page.locator(".jp-NotebookPanel .jp-CodeCell").nth(self._ids.index(cell_id))
+
+    def run(self, cell_id: str) -> Locator:
+        """Run a cell and wait for its end; its output."""
+        cell = self.cell(cell_id)
+        prompt = cell.locator(".jp-InputPrompt")
+        before = prompt.inner_text()
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Control+Enter")
+        expect(prompt).not_to_have_text(before, timeout=SECONDS)
+        expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=SECONDS)
+        return cell.locator(".jp-Cell-outputWrapper")
+
+    def panel(self, cell_id: str) -> PanelPage:
+        """The panel that a cell shows."""
+        return PanelPage(self.page, self.cell(cell_id).locator(".kubedev-panel"))
