@@ -75,7 +75,8 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
             key = "node-rebooted" if reboot else "kubelet-restarted"
             yield "local", YOU, f"kubelet/{node}", key, {"node": node}
         case e.ContainerStarted(uid, name, pid):
-            yield from _of_container(uid, name, "container-started", {"pid": pid or "-"})
+            key = "container-started" if pid else "container-runs"
+            yield from _of_container(uid, name, key, {"pid": pid} if pid else {})
         case e.ContainerEnded(uid, name, code):
             yield from _of_container(uid, name, "container-ended", {"code": code})
         case e.ClockAdvanced(seconds):

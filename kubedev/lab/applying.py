@@ -14,7 +14,7 @@ from kubedev.api.workloads import daemon_pod
 from kubedev.cluster.cluster import ClusterError
 from kubedev.cluster.store import Store
 
-__all__ = ["admitted", "asked_resources", "manifests", "new_node"]
+__all__ = ["admitted", "asked_resources", "is_there", "manifests", "new_node"]
 
 RESOURCES = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
 
@@ -90,9 +90,34 @@ def _with_free_names(objects: Iterable[Any], store: Store) -> list[Any]:
     return [named(obj) for obj in objects]
 
 
+def is_there(obj: Any, store: Store) -> bool:
+    """Whether a pod or node like this was created before: applying it again changes nothing, as with kubectl."""
+    if isinstance(obj, Node):
+        return obj.name in store.nodes and store.nodes[obj.name].manifest == obj.manifest
+    there = _namesake(obj, store)
+    return there is not None and _spec(there) == _spec(obj)
+
+
+def _namesake(pod: Pod, store: Store) -> Pod | None:
+    name = pod.namespace, pod.name
+    return next((known for known in store.pods.values() if (known.namespace, known.name) == name), None)
+
+
+def _spec(pod: Pod) -> tuple[Any, ...]:
+    """What a manifest says of a pod, and neither scheduler nor kubelet changes."""
+    return pod.containers, pod.init_containers, pod.labels, pod.annotations, pod.priority, pod.restart_policy
+
+
 def _check_names(loaded: Manifests, store: Store) -> None:
-    known = {(pod.namespace, pod.name) for pod in store.pods.values()}
-    taken = [f'pods "{pod.name}"' for pod in loaded.pods if (pod.namespace, pod.name) in known]
-    taken += [f'nodes "{node.name}"' for node in loaded.nodes if node.name in store.nodes]
+    taken = [
+        f'pods "{pod.name}"' for pod in loaded.pods if _namesake(pod, store) and not is_there(pod, store)
+    ]
+    taken += [
+        f'nodes "{node.name}"'
+        for node in loaded.nodes
+        if node.name in store.nodes and not is_there(node, store)
+    ]
     if taken:
-        raise ClusterError(f"{taken[0]} already exists: delete it first, or give it another name")
+        raise ClusterError(
+            f"another one of {taken[0]} already exists: delete it first, or give this one another name"
+        )

@@ -26,8 +26,9 @@ def devices_of(state: ClusterState, pod: Pod) -> tuple[str, ...]:
 
 def node_name(state: ClusterState, node: str) -> str:
     """The node that is meant, the first one where none is named; ValueError where it is not there."""
-    if node and node not in state.kubelets:
-        raise ValueError(f"expected one of the nodes {', '.join(state.kubelets)}, got {node!r}")
+    if not state.kubelets or (node and node not in state.kubelets):
+        there = ", ".join(state.kubelets) or "none yet"
+        raise ValueError(f"expected one of the nodes there are ({there}), got {node!r}")
     return node or next(iter(state.kubelets))
 
 

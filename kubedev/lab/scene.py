@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from kubedev.api.objects import ResourceList
+from kubedev.cluster.events import FromKubelet
 from kubedev.cluster.state import ClusterState, ContainerState, Message
-from kubedev.kubelet.events import PodBound
+from kubedev.kubelet.events import OpenStream, PodBound
 from kubedev.kubelet.kubelet import KubeletState
 from kubedev.kubelet.registration import clients
 from kubedev.lab import texts as _texts
@@ -46,7 +47,7 @@ def path_state(
         total=total,
         now=state.now,
         mode=mode,
-        nodes=tuple(_node(state, name) for name in state.kubelets),
+        nodes=tuple(_node(state, name, mode not in ("fork", "memory")) for name in state.kubelets),
         pods=tuple(_pod(state, uid) for uid in state.store.pods),
         messages=messages,
         node=node or _where_it_happens(state.messages) or next(iter(state.kubelets), ""),
@@ -95,16 +96,25 @@ def _message(state: ClusterState, message: Message) -> MessageView:
     )
 
 
-def _node(state: ClusterState, name: str) -> NodeView:
+def _node(state: ClusterState, name: str, real: bool) -> NodeView:
     agent = state.kubelets[name]
     status = state.store.nodes[name]
-    streaming = {agent.devices.connections[client].resource for client in clients(agent.devices)}
-    plugins = [p for p in state.plugins.values() if p.node == name]
-    resources = sorted({p.resource for p in plugins} | agent.devices.all_devices.keys())
+    now = state.messages[-1].values if state.messages else ()
+    plugins = [
+        p
+        for p in state.plugins.values()
+        if p.node == name and (p.phase != "refused" or ("resource", p.resource) in now)
+    ]
+    resources = sorted(
+        {p.resource for p in plugins if p.phase != "refused"} | agent.devices.all_devices.keys()
+    )
+    streaming = _streaming(state, agent)
     return NodeView(
         name=name,
         plugins=tuple(
-            PluginView(p.resource, p.socket, p.pid, p.alive, p.alive and p.resource in streaming)
+            PluginView(
+                p.resource, p.socket, p.pid if real else None, p.alive, p.alive and p.resource in streaming
+            )
             for p in plugins
         ),
         files=state.sockets.get(name, ()),
@@ -117,9 +127,20 @@ def _node(state: ClusterState, name: str) -> NodeView:
             )
             for resource in resources
         ),
-        containers=tuple(_container(state, c) for c in state.containers.values() if c.node == name),
+        containers=tuple(_container(state, c, real) for c in state.containers.values() if c.node == name),
         kubelet=_doing(agent),
     )
+
+
+def _streaming(state: ClusterState, agent: KubeletState) -> set[str]:
+    """The resources whose ListAndWatch is open: connected, and not still about to be opened."""
+    to_open = {
+        event.effect.client
+        for event in state.pending
+        if isinstance(event, FromKubelet) and isinstance(event.effect, OpenStream)
+    }
+    connections = {client: agent.devices.connections[client] for client in clients(agent.devices)}
+    return {e.resource for c, e in connections.items() if e.phase == "connected" and c not in to_open}
 
 
 def _count(resources: ResourceList, name: str) -> int | None:
@@ -128,7 +149,7 @@ def _count(resources: ResourceList, name: str) -> int | None:
 
 def _devices(state: ClusterState, agent: KubeletState, resource: str) -> tuple[DeviceView, ...]:
     owners = {
-        device: state.store.pods[uid].name if uid in state.store.pods else uid
+        device: state.store.pods[uid].name if uid in state.store.pods else say("owner.gone")
         for uid, containers in agent.devices.pod_devices.items()
         for resources in containers.values()
         if resource in resources
@@ -139,10 +160,11 @@ def _devices(state: ClusterState, agent: KubeletState, resource: str) -> tuple[D
     return tuple(DeviceView(d.id, d.numa_nodes or (), d.id in healthy, owners.get(d.id, "")) for d in devices)
 
 
-def _container(state: ClusterState, container: ContainerState) -> ContainerView:
+def _container(state: ClusterState, container: ContainerState, real: bool) -> ContainerView:
     pod = state.store.pods.get(container.pod_uid)
     name = pod.name if pod else container.pod_uid
-    return ContainerView(name, container.name, container.pid, container.phase == "running", container.output)
+    pid = container.pid if real else None
+    return ContainerView(name, container.name, pid, container.phase != "ended", container.output)
 
 
 def _pod(state: ClusterState, uid: str) -> PodView:

@@ -20,7 +20,7 @@ from kubedev.cluster.state import ClusterState
 from kubedev.deviceplugin.plugin import make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.kubelet import new_kubelet
-from kubedev.lab.applying import admitted, asked_resources, manifests, new_node
+from kubedev.lab.applying import admitted, asked_resources, is_there, manifests, new_node
 from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key
 from kubedev.wire.backends import world
 from kubedev.wire.sockets import have_unix_sockets
@@ -28,6 +28,7 @@ from kubedev.wire.sockets import have_unix_sockets
 if TYPE_CHECKING:
     from kubedev.lab.panel import Draw, Panel
     from kubedev.lab.scene import Log
+    from kubedev.views.path_state import PathMode
 
 __all__ = ["KubeletConfig", "Lab", "manifests", "new_node"]
 
@@ -67,6 +68,7 @@ class Lab:
         new_kubelet(new_node(NODES[0]), "", self._config)  # says what is wrong before anything is started
         self._listeners: list[Callable[[], None]] = []
         self._panel: Panel | None = None
+        self._closed = False
         self._looking: int | None = None
         self._fork: Cluster | None = None
         self._forked_at: int | None = None
@@ -107,6 +109,13 @@ class Lab:
     def real(self) -> bool:
         """Whether the live run has sockets and processes: not in memory, nor where there are no unix sockets."""
         return self._settings[1] == "grpc" and have_unix_sockets()
+
+    @property
+    def shown_mode(self) -> "PathMode":
+        """The mode as a picture tells it: a lab in memory, or one that is closed, says so."""
+        if self._closed:
+            return "closed"
+        return "memory" if self.mode == "live" and not self.real else self.mode
 
     @property
     def forked_at(self) -> int | None:
@@ -172,23 +181,26 @@ class Lab:
     def apply(self, manifest: str | Path, source: str = "", rename: bool = False) -> Manifests:
         """Create what a manifest says: the name of one of the labs', a path, or YAML text.
 
-        All of it is checked before any is created. Raises ManifestError, or ClusterError where a name is
-        taken; with `rename` pods get a free name then. For a node that says how many devices it has, a plugin
-        with so many is started, since no kubelet can hand out what no plugin offers.
+        What is there already stays as it is. All is checked before any is created. Raises ManifestError, or
+        ClusterError where another object has the name; with `rename` pods get a free name then. For a node that
+        says how many devices it has, a plugin with so many is started, since no kubelet can hand out what no
+        plugin offers.
         """
         loaded = admitted(manifest, source, self.state.store, rename)
-        for node in loaded.nodes:
+        store = self.state.store
+        nodes = [node for node in loaded.nodes if not is_there(node, store)]
+        for node in nodes:
             self.post(e.NodeCreated(node, self._config))
         for obj in loaded.objects:
             if not isinstance(obj, Pod | Node | Workload):
                 self.post(e.ObjectApplied(obj))
-        for node in loaded.nodes:
+        for node in nodes:
             for resource in sorted(asked_resources(loaded.pods)):
                 if resource in node.capacity:
                     count = node.capacity[resource].value()
                     self.post(e.PluginLaunched(node.name, resource, make_devices(count, 2)))
         self.wait()
-        for pod in loaded.pods:
+        for pod in (p for p in loaded.pods if not is_there(p, store)):
             self.post(e.PodCreated(replace(pod, creation_timestamp=self.state.now)))
         self.wait()
         return loaded
@@ -253,17 +265,21 @@ class Lab:
         ]
         return max(min(due) - state.now, 1.0) if due else 0.0
 
-    def show(self, draw: "Draw | None" = None, paced: bool = True) -> "Panel":
+    def show(self, draw: "Draw | None" = None, paced: bool = True, since: int | None = None) -> "Panel":
         """The live picture with its buttons; `draw(lab, step)` draws another one than the path.
 
-        `paced`: messages are shown one after another.
+        `paced`: messages are shown one after another. `since` is the step of the history to begin with.
         """
         from kubedev.lab.panel import Panel
 
         if self._panel is not None:
             self._panel.sleep()
-        self._panel = Panel(self, manifests(), draw, paced)
+        self._panel = Panel(self, manifests(), draw, paced, since)
         return self._panel
+
+    def play(self, draw: "Draw | None" = None, since: int = 0) -> "Panel":
+        """The live picture, which first plays what has happened since a step, message by message."""
+        return self.show(draw, since=since)
 
     # History
 
@@ -313,9 +329,10 @@ class Lab:
         history.append(e.WentLive())
         self._live = self._with(Cluster(world(transport, plugins), history))
         self.wait()
+        self._changed()
 
     def back_to_live(self) -> None:
-        """Give the fork up and return to the live run."""
+        """Return to the live run, as it is now; a fork is given up."""
         if self._fork is not None:
             self._fork.close()
         self._fork = self._forked_at = self._looking = None
@@ -348,6 +365,7 @@ class Lab:
     def close(self) -> None:
         """End everything. May be called twice."""
         atexit.unregister(self.close)
+        self._closed = True
         if _open.get(self.name) is self:
             del _open[self.name]
         if self._panel is not None:

@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 PartyName = Literal["you", "store", "scheduler", "kubelet", "plugin", "container"]
-PathMode = Literal["live", "memory", "replay", "fork"]
+PathMode = Literal["live", "memory", "replay", "fork", "closed"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from kubedev.cluster.cluster import ClusterError
 from kubedev.cluster.history import History, HistoryError
 from kubedev.cluster.step import step
 from kubedev.lab.panel import draw_path
+from kubedev.lab.scene import path_state
 from kubedev.lab.session import Lab
 from kubedev.views.picture import Text
 
@@ -161,12 +162,36 @@ def test_bad_manifests_change_nothing(lab: Lab, text: str, says: str) -> None:
     assert lab.state == before
 
 
-def test_a_taken_name_is_refused_or_replaced(lab: Lab) -> None:
+def test_a_taken_name_is_refused_or_replaced_and_the_same_again_changes_nothing(lab: Lab) -> None:
     lab.apply(pod("web", 1))
-    with pytest.raises(ClusterError, match='"web" already exists'):
-        lab.apply(pod("web", 1))
-    lab.apply(pod("web", 1), rename=True)
+    before = lab.state
+    lab.apply(pod("web", 1))
+    assert lab.state == before
+    with pytest.raises(ClusterError, match='another one of pods "web" already exists'):
+        lab.apply(pod("web", 2))
+    assert lab.state == before
+    lab.apply(pod("web", 2), rename=True)
     assert {p.name for p in lab.state.store.pods.values()} == {"web", "web-2"}
+
+
+def test_a_pod_of_an_old_name_is_a_new_pod(lab: Lab) -> None:
+    lab.plugin(GPU, 4)
+    for _ in range(2):
+        lab.apply(pod("web", 1))
+        lab.delete("web")
+    assert sum(message.key == "answer-allocate" for message in lab.state.messages) == 2
+
+
+def test_what_is_drawn_as_open_or_ended_is_so(lab: Lab) -> None:
+    lab.plugin(GPU, 4)
+    lab.apply(pod("web", 1))
+    for index in lab.message_steps():
+        state = lab.history[index].state
+        view = path_state(state, title="").nodes[0] if state.kubelets else None
+        said = {message.key for message in state.messages}
+        if view is not None:
+            assert [p.streaming for p in view.plugins] in ([], ["list-and-watch" in said])
+            assert all(container.running for container in view.containers)
 
 
 def test_a_refused_plugin_is_told_why_and_stops(lab: Lab) -> None:
