@@ -44,8 +44,6 @@ TEXTS = {
     "moment.runs": "it runs, the kubelet restarted",
     "moment.not registered": "no plugin has registered",
     "moment.all sick": "all devices are sick",
-    "multiples.edge.title": "Both sides of the edge: needed < aligned",
-    "multiples.edge": "{needed} needed, {aligned} aligned",
     "multiples.plugins.title": "One request, and plugins that answer differently",
     # Reports of lab 04.
     "handover.setting": "setting",

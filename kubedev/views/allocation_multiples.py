@@ -16,6 +16,8 @@ COLUMNS = ("free", "offered", "preferred", "taken")
 
 register(
     {
+        "multiples.edge.title": "Both sides of the edge: needed < aligned",
+        "multiples.edge": "{needed} needed, {aligned} aligned",
         "multiples.sentence": "{heading}: {outcome}",
         "multiples.free": "free",
         "multiples.offered": "offered",

@@ -63,7 +63,8 @@ def allocation_picture(
     steps = _step_marks(decision, bottom)
     sentence = _sentence(decision, affinity)
     if follow in devices:
-        sentence += " " + say("sets.followed", device=follow, path=_path(rows, follow))
+        followed = say("sets.followed", device=follow, path=_path(rows, follow))
+        sentence = f"{sentence.removesuffix('.')}. {followed}"
     height = bottom + _steps_height(decision) + 36
     title = say("sets.title", container=decision.request.container)
     alt = say("sets.alt", sentence=sentence)

@@ -47,7 +47,7 @@ def timeline_figure(timeline: Timeline, theme: Theme = "light") -> "Figure":
             layer="below",
             line_width=0,
             annotation_text=say("timeline.grace"),
-            annotation_position="inside bottom left",
+            annotation_position="inside bottom right",
         )
     figure.update_xaxes(title=say("timeline.axis"), rangemode="tozero")
     most = max((sample.capacity or 0 for sample in timeline.samples), default=0)

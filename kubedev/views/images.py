@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kubedev.views import samples, samples_plugins
+from kubedev.views import samples, samples_devices, samples_plugins
 from kubedev.views.picture import Picture
 from kubedev.views.style import Theme
 from kubedev.views.svg import standalone
@@ -22,7 +22,9 @@ IMAGES: Mapping[str, Callable[[], Picture]] = {
     "registration": samples.registration,
     "refusals": samples_plugins.refusals,
     "list-and-watch": samples.list_and_watch,
+    "stream-ends": samples_devices.stream_ends,
     "allocation-sets": samples.allocation_sets,
+    "edge-of-alignment": samples_devices.edge_of_alignment,
     "numa-board": samples.numa_board,
     "hints": samples.hints,
     "merge": samples.merge,
