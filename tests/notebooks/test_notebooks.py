@@ -100,10 +100,10 @@ def test_u19_each_section_runs_alone(lab: Path) -> None:
 
 def texts(cell: Any) -> list[str]:
     """What a cell says in words: what it prints, and its value unless that is a widget."""
-    printed = [output.text for output in cell.outputs if output.output_type == "stream"]
+    printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
     values = [output.data for output in cell.outputs if output.output_type == "execute_result"]
     widget = "application/vnd.jupyter.widget-view+json"
-    return printed + [value["text/plain"] for value in values if widget not in value]
+    return [printed, *(value["text/plain"] for value in values if widget not in value)]
 
 
 def test_sections_are_told_by_headings_of_level_two() -> None:
