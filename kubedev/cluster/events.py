@@ -103,11 +103,14 @@ class PluginKilled:
 
 @dataclass(frozen=True, slots=True)
 class PluginExited:
-    """The plugin is gone: killed by you, or stopped because the kubelet refused it; `launch` as in PluginServing."""
+    """The plugin is gone: stopped because the kubelet refused it, or `killed` by somebody else, which leaves its
+    socket's file behind. `launch` is as in PluginServing.
+    """
 
     node: str
     resource: str
     launch: int = 0
+    killed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,22 @@ from kubedev.api.messages import HEALTHY, Device, DevicePluginOptions
 from kubedev.cluster.events import Event
 from kubedev.cluster.store import Store
 from kubedev.kubelet.kubelet import KubeletState
+from kubedev.kubelet.pods import to_stop
 from kubedev.scheduler.cycle import Decision
 from kubedev.scheduler.scheduler import SchedulerState
 
-__all__ = ["ClusterState", "ContainerState", "Message", "PluginState"]
+__all__ = ["ClusterState", "ContainerState", "Message", "PluginState", "passable"]
 
 KUBELET_SOCKET = "kubelet.sock"
+
+
+def passable(envs: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a process can have, and that Python does not set by itself."""
+    return {
+        name: value
+        for name, value in envs.items()
+        if name and name != "LC_CTYPE" and not {"\0", "="} & set(name) and "\0" not in value
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +66,11 @@ class ContainerState:
     exit_code: int | None = None
     output: tuple[str, ...] = ()
     attempt: int = 0
+
+    @property
+    def all_printed(self) -> bool:
+        """Whether its process has printed all that it is to print."""
+        return len(self.output) >= len(passable(dict(self.envs))) + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +133,7 @@ class ClusterState:
         waits += [
             f"container {c.name} of pod {names.get(c.pod_uid, c.pod_uid)} ({c.phase})"
             for c in self.containers.values()
-            if c.phase == "created" or (c.phase == "running" and len(c.output) < len(dict(c.envs)) + 2)
+            if c.phase == "created" or (c.phase == "running" and (not c.all_printed or self._ends(c)))
         ]
         waits += [
             f"the end of pod {pod.name}"
@@ -126,6 +141,14 @@ class ClusterState:
             if pod.deletion_timestamp is not None
         ]
         return tuple(waits)
+
+    def _ends(self, container: ContainerState) -> bool:
+        """Whether a container is about to end: an ordinary init container, or one that has to stop."""
+        record = self.kubelets[container.node].pods.get(container.pod_uid)
+        if record is None:
+            return False
+        inits = [c.name for c in record.pod.init_containers if not c.restartable]
+        return container.name in (*inits, *to_stop(record))
 
     def _listed(self, plugin: PluginState) -> bool:
         """Whether the kubelet has the list that the plugin would send now, or is not connected any more."""
@@ -136,4 +159,5 @@ class ClusterState:
         known = devices.all_devices.get(plugin.resource)
         healthy = frozenset(device.id for device in plugin.devices if device.health == HEALTHY)
         same = known is not None and tuple(known.values()) == plugin.devices
-        return same and devices.healthy_devices.get(plugin.resource) == healthy  # of a list before, none is healthy
+        # Of a list of before a restart, none is healthy.
+        return same and devices.healthy_devices.get(plugin.resource) == healthy

@@ -151,9 +151,10 @@ def _on_plugin(state: ClusterState, event: Event) -> ClusterState:
             return _with_plugin(state, replace(plugin, devices=devices))
         case PluginKilled(node, resource):
             return _with_plugin(state, replace(state.plugins[node, resource], phase="dead", pid=None))
-        case PluginExited(node, resource):
+        case PluginExited(node, resource, killed=killed):
             plugin = state.plugins[node, resource]
-            state = _with_sockets(state, node, remove=plugin.socket)
+            if not killed:
+                state = _with_sockets(state, node, remove=plugin.socket)
             phase = "refused" if plugin.phase == "refused" else "dead"
             return _with_plugin(state, replace(plugin, phase=phase, pid=None))
     raise TypeError(f"expected an event of kubedev.cluster.events, got {event!r}")

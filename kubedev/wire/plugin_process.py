@@ -120,6 +120,11 @@ class PluginProcess:
         """The process id, from `start` on."""
         return self._process.pid if self._process else None
 
+    @property
+    def killed(self) -> bool:
+        """Whether a signal ended the process, so that it could not remove its socket."""
+        return self._process is not None and (self._process.returncode or 0) < 0
+
     def start(self) -> None:
         """Start the process, which serves and registers, and again with each new kubelet."""
         self._process = subprocess.Popen(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from kubedev.cluster.state import passable
 from kubedev.wire import container_program
 
 __all__ = ["MemoryRuntime", "ProcessRuntime", "Runtime"]
@@ -15,6 +16,8 @@ OnStarted = Callable[[int | None], None]
 OnLine = Callable[[str], None]
 OnEnded = Callable[[int], None]
 Key = tuple[str, str]
+
+START_ERROR = 128  # the exit code that a real runtime gives to a container whose process cannot be started
 
 
 class Runtime(Protocol):
@@ -57,16 +60,23 @@ class ProcessRuntime:
         on_ended: OnEnded,
     ) -> None:
         command = [sys.executable, "-I", "-S", container_program.__file__, pod, key[1]]
-        process = subprocess.Popen(
-            [*command, "stays" if stays else "ends"],
-            env={name: value for name, value in envs.items() if name and "\0" not in name + value},
-            cwd=Path("/"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,  # an interrupt is for the parent, and a kernel that ends must not restart it
-        )
+        try:
+            process = subprocess.Popen(
+                [*command, "stays" if stays else "ends"],
+                env=passable(envs),
+                cwd=Path("/"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                errors="backslashreplace",
+                start_new_session=True,  # an interrupt is for the parent, and a kernel that ends must not restart it
+            )
+        except OSError as error:  # an environment that is too large, for example
+            on_started(None)
+            on_line(f"cannot be started: {error.strerror}")
+            on_ended(START_ERROR)
+            return
         self._processes[key] = process
 
         def follow() -> None:
@@ -115,7 +125,7 @@ class MemoryRuntime:
         on_ended: OnEnded,
     ) -> None:
         on_started(None)
-        for line in container_program.lines(pod, key[1], envs, stays):
+        for line in container_program.lines(pod, key[1], passable(envs), stays):
             on_line(line)
         if stays:
             self._running[key] = on_ended

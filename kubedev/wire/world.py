@@ -203,7 +203,9 @@ class _Node:
             socket = posixpath.basename(told.socket)
             self._post(e.PluginServing(plugin.node, plugin.resource, socket, pid, plugin.launch))
         elif told.event == "stopped":
-            self._post(e.PluginExited(plugin.node, plugin.resource, plugin.launch))
+            self._post(
+                e.PluginExited(plugin.node, plugin.resource, plugin.launch, getattr(handle, "killed", False))
+            )
 
     def restart(self, reboot: bool) -> None:
         if reboot:
