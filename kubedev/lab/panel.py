@@ -192,7 +192,7 @@ class Panel(Pictured):
         self.start = self._button("panel.start", self._start_plugin)
         self.kill = self._button("panel.kill", self._kill_plugin)
         self.device = widgets.Dropdown(
-            options=[], layout=widgets.Layout(width="190px"), tooltip=say("panel.device")
+            options=[], layout=widgets.Layout(width="300px"), tooltip=say("panel.device")
         )
         self.unhealthy = self._button("panel.unhealthy", lambda: self._health(False))
         self.healthy = self._button("panel.healthy", lambda: self._health(True))
