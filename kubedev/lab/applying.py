@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kubedev.api.defaults import resolve_priority
-from kubedev.api.manifests import Manifests, load
+from kubedev.api.manifests import ManifestError, Manifests, load
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Node, Pod, PriorityClass, Workload
 from kubedev.api.quantity import Quantity
@@ -69,11 +69,18 @@ def asked_resources(pods: Iterable[Pod]) -> set[str]:
 def _read(manifest: str | Path, source: str) -> tuple[str, str]:
     """The text of a manifest that is given by its name among the labs', by its path, or as text; and its source."""
     if isinstance(manifest, str):
-        known = manifests()
-        if manifest not in known and ("\n" in manifest or not Path(manifest).is_file()):
+        if "\n" in manifest or ": " in manifest or manifest.lstrip()[:1] in ("", "{", "["):
             return manifest, source or "pasted text"
-        manifest = known.get(manifest, Path(manifest))
-    return manifest.read_text(), source or manifest.name
+        manifest = manifests().get(manifest, Path(manifest))
+    source = source or manifest.name
+    try:
+        return manifest.read_text("utf-8"), source
+    except OSError as error:
+        known = ", ".join(manifests()) or "none"
+        problem = f"expected the path of a file, YAML text, or one of the labs' manifests ({known}); {error.strerror}"
+        raise ManifestError(source, 0, problem) from None
+    except UnicodeDecodeError:
+        raise ManifestError(source, 0, "expected YAML in UTF-8, got bytes that are no text") from None
 
 
 def _with_free_names(objects: Iterable[Any], store: Store) -> list[Any]:
