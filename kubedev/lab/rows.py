@@ -22,6 +22,7 @@ class Rows:
         head = "".join(f"<th>{escape(text)}</th>" for text in self.heads)
         body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in self.rows)
         return (
-            f'<div class="kubedev-rows"><table style="margin-left:0"><thead><tr style="text-align:left">{head}'
+            '<div class="kubedev-rows"><table style="margin-left:0;overflow-wrap:anywhere">'
+            f'<thead><tr style="text-align:left">{head}'
             f"</tr></thead><tbody>{body}</tbody></table></div>"
         )

@@ -38,15 +38,16 @@ register(
 )
 
 _GAP, _PITCH, _SIZE = 14.0, 27.0, 22.0
-_TOP, _LABEL = 76.0, 62.0
+_TOP, _LABEL = 76.0, 48.0
+_NARROW = 300.0
 Case = tuple[str, DevicesToAllocate, Mapping[str, Device]]
 
 
 def allocation_multiples(title: str, cases: Sequence[Case]) -> Picture:
-    """Draw a panel for each (heading, decision, all devices): three in a row, or two where there are four."""
-    across = 2 if len(cases) in (2, 4) else 3
+    """Draw a panel for each (heading, decision, all devices); four in a row leave out what is free."""
+    across = min(max(len(cases), 2), 4)
     width = (WIDTH - _GAP * (across - 1)) / across
-    height = _TOP + _PITCH * max(len(devices) for _, _, devices in cases) + 66
+    height = _TOP + _PITCH * max(len(devices) for _, _, devices in cases) + 82
     marks: list[Mark] = []
     for index, case in enumerate(cases):
         left, top = index % across * (width + _GAP), index // across * (height + _GAP)
@@ -70,29 +71,37 @@ def _panel(case: Case, key: str, place: tuple[float, float], size: tuple[float, 
     heading, decision, devices = case
     (left, top), (width, height) = place, size
     marks: list[Mark] = [Panel(key, left, top, width, height, fit(heading, width - 36, bold=True))]
-    pitch = (width - _LABEL - 24) / len(COLUMNS)
-    centres = [left + _LABEL + pitch * (column + 0.5) for column in range(len(COLUMNS))]
-    for name, x in zip(COLUMNS, centres, strict=True):
+    columns = COLUMNS if width > _NARROW else COLUMNS[1:]
+    pitch = (width - _LABEL - 8) / len(columns)
+    centres = {name: left + _LABEL + pitch * (column + 0.5) for column, name in enumerate(columns)}
+    for name, x in centres.items():
         tip = say(f"multiples.{name}.tip")
         head = fit(say(f"multiples.{name}"), pitch)
         marks.append(Text(f"{key}/{name}", x, top + 60, head, tone="muted", anchor="middle", tooltip=tip))
-    sets = _sets(decision)
     for row, id_ in enumerate(sorted(devices, key=natural)):
         y = top + _TOP + _PITCH * row
-        part = f"{key}/{id_}"
         if id_ in decision.sets.aligned:
-            marks.append(Band(f"{part}/aligned", left + 8, y, width - 16, _PITCH, radius=4))
+            marks.append(Band(f"{key}/{id_}/aligned", left + 8, y, width - 16, _PITCH, radius=4))
         tip = f"{id_} · {numa_text(devices[id_].numa_nodes or ())}"
-        marks.append(
-            Text(f"{part}/name", left + 18, y + 18, fit_middle(id_, _LABEL - 16), tone="muted", tooltip=tip)
-        )
-        for name, x in zip(COLUMNS, centres, strict=True):
-            if id_ in sets[name]:
-                held = name == "taken" or (name == "preferred" and id_ in decision.sets.in_use)
-                state = DeviceState.ALLOCATED if held else DeviceState.FREE
-                cell = (x - _SIZE / 2, y + (_PITCH - _SIZE) / 2, _SIZE)
-                marks.append(Cell(f"{part}/{name}", *cell, "", state, starred=name == "preferred"))
-    return marks + _words(decision, devices, key, (left + 18, top + height - 44), width - 36)
+        name = fit_middle(id_, _LABEL - 16)
+        marks.append(Text(f"{key}/{id_}/name", left + 18, y + 18, name, tone="muted", tooltip=tip))
+        marks += _cells(decision, id_, key, centres, y)
+    return marks + _words(decision, devices, key, (left + 18, top + height - 58), width - 36)
+
+
+def _cells(
+    decision: DevicesToAllocate, id_: str, key: str, centres: Mapping[str, float], y: float
+) -> list[Mark]:
+    """A cell under each column whose set has the device."""
+    marks: list[Mark] = []
+    sets = _sets(decision)
+    for name, x in centres.items():
+        if id_ in sets[name]:
+            held = name == "taken" or (name == "preferred" and id_ in decision.sets.in_use)
+            state = DeviceState.ALLOCATED if held else DeviceState.FREE
+            place = (x - _SIZE / 2, y + (_PITCH - _SIZE) / 2, _SIZE)
+            marks.append(Cell(f"{key}/{id_}/{name}", *place, "", state, starred=name == "preferred"))
+    return marks
 
 
 def _words(
@@ -105,7 +114,7 @@ def _words(
     """Whether the plugin was asked and what came of it; an error may take the place of both."""
     x, y = place
     if decision.error is not None:
-        lines = wrap(decision.error, width, 2)
+        lines = wrap(decision.error, width, 3)
         return [
             Text(f"{key}/words/{i}", x, y + 20 * i, line, tone="unhealthy", tooltip=decision.error)
             for i, line in enumerate(lines)

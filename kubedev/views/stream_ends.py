@@ -22,8 +22,8 @@ register(
         "ends.back.none": "none of them",
         "ends.before": "before",
         "ends.at-once": "at once",
-        "ends.within": "299 s later",
-        "ends.after": "301 s later",
+        "ends.within": "299 s",
+        "ends.after": "301 s",
         "ends.counts": "{allocatable} of {capacity}",
         "ends.unseen": "nobody is left to read an end",
         "ends.numbers": "The cells are the capacity, the healthy ones are allocatable.",
@@ -38,7 +38,7 @@ register(
         "ends.too long.next": "The kubelet hangs up; the plugin may well send the same again.",
         "ends.kubelet restarts": "the kubelet restarts",
         "ends.kubelet restarts.next": "The plugin sees a new kubelet.sock, and registers by itself.",
-        "ends.second registers": "a second one registers, then the first one ends",
+        "ends.second registers": "two register, then the first one ends",
         "ends.second registers.next": "The second one lives, but v1.32 closes its stream, too (issue 121994).",
         "ends.second registers.mended": "With the switch 121994 the first one's end means nothing.",
         "table.ends": "Ends of a stream",
@@ -46,13 +46,14 @@ register(
         "table.read": "what the kubelet read",
         "table.before": "before",
         "table.at-once": "at once",
-        "table.within": "299 s later",
-        "table.after": "301 s later",
+        "table.within": "after 299 s",
+        "table.after": "after 301 s",
     }
 )
 
-_PANEL, _GAP = (WIDTH - 16) / 2, 16.0
-_HEIGHT = 196.0
+_GAP = 14.0
+_HEIGHT = 232.0
+MOST = 4  # devices for which there is room
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,14 @@ class StreamEnd:
 
 
 def stream_ends_picture(ends: Sequence[StreamEnd]) -> Picture:
-    """Draw a panel for each way, two in a row."""
+    """Draw a panel for each way, three in a row, or two where there are no more."""
+    across = min(max(len(ends), 2), 3)
+    width = (WIDTH - _GAP * (across - 1)) / across
     marks: list[Mark] = []
     for index, end in enumerate(ends):
-        left, top = index % 2 * (_PANEL + _GAP), index // 2 * (_HEIGHT + _GAP)
-        marks += _panel(end, f"{end.way}/{index}", left, top)
-    bottom = -(-len(ends) // 2) * (_HEIGHT + _GAP) + 14
+        left, top = index % across * (width + _GAP), index // across * (_HEIGHT + _GAP)
+        marks += _panel(end, f"{end.way}/{index}", (left, top), width)
+    bottom = -(-len(ends) // across) * (_HEIGHT + _GAP) + 14
     marks += legend("legend", 18, bottom, (DeviceState.FREE, DeviceState.UNHEALTHY))
     marks.append(Text("numbers", WIDTH - 18, bottom, say("ends.numbers"), tone="muted", anchor="end"))
     lost = sum(not end.samples[1].allocatable for end in ends)
@@ -90,24 +93,27 @@ def stream_ends_picture(ends: Sequence[StreamEnd]) -> Picture:
     )
 
 
-def _panel(end: StreamEnd, key: str, left: float, top: float) -> list[Mark]:
-    read = end.error or say("ends.unseen")
-    title = say(f"ends.{end.way}")
-    marks: list[Mark] = [Panel(key, left, top, _PANEL, _HEIGHT, title[0].upper() + title[1:])]
-    mono = bool(end.error)
-    for number, line in enumerate(wrap(read, _PANEL - 36, 2, mono=mono)):
-        place = (left + 18, top + 52 + 20 * number)
-        marks.append(Text(f"{key}/read/{number}", *place, line, mono=mono, tooltip=read))
+def _panel(end: StreamEnd, key: str, place: tuple[float, float], width: float) -> list[Mark]:
+    (left, top), room, mono = place, width - 36, bool(end.error)
+    read, title = end.error or say("ends.unseen"), say(f"ends.{end.way}")
+    label = fit(title[0].upper() + title[1:], room, bold=True)
+    marks: list[Mark] = [Panel(key, left, top, width, _HEIGHT, label, tooltip=title)]
+    for number, line in enumerate(wrap(read, room, 3, mono=mono)):
+        at = (left + 18, top + 52 + 20 * number)
+        marks.append(Text(f"{key}/read/{number}", *at, line, mono=mono, tooltip=read))
     for column, (moment, sample) in enumerate(zip(MOMENTS, end.samples, strict=True)):
-        x = left + 18 + column * (_PANEL - 36) / len(MOMENTS)
+        x = left + 18 + column * room / len(MOMENTS)
         part = f"{key}/{moment}"
-        marks.append(Text(f"{part}/head", x, top + 102, say(f"ends.{moment}"), tone="muted"))
-        marks += _cells(part, sample, x, top + 112)
-        marks.append(Text(f"{part}/counts", x, top + 154, _counts(sample), bold=True))
+        marks.append(Text(f"{part}/head", x, top + 120, say(f"ends.{moment}"), tone="muted"))
+        marks += _cells(part, sample, x, top + 130)
+        marks.append(Text(f"{part}/counts", x, top + 166, _counts(sample), bold=True))
     words = say(end.next or f"ends.{end.way}.next")
-    marks.append(
-        Text(f"{key}/next", left + 18, top + 180, fit(words, _PANEL - 36), tone="muted", tooltip=words)
-    )
+    for number, line in enumerate(wrap(words, room, 2)):
+        marks.append(
+            Text(
+                f"{key}/next/{number}", left + 18, top + 194 + 20 * number, line, tone="muted", tooltip=words
+            )
+        )
     return marks
 
 
@@ -116,13 +122,13 @@ def _cells(key: str, sample: Sample, x: float, y: float) -> list[Mark]:
     return [
         Cell(
             f"{key}/{i}",
-            x + 24 * i,
+            x + 18 * i,
             y,
-            20,
+            16,
             "",
             DeviceState.FREE if i < allocatable else DeviceState.UNHEALTHY,
         )
-        for i in range(min(capacity, 5))
+        for i in range(min(capacity, MOST))
     ]
 
 

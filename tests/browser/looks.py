@@ -13,7 +13,7 @@ CHECK = """() => {
     if (here && walker.currentNode.data.trim() && seen(parent)) texts.push(parent);
   }
   const scale = (node) => node.ownerSVGElement
-    ? node.getScreenCTM().a
+    ? Math.hypot(node.getScreenCTM().a, node.getScreenCTM().b) // also where it is turned
     : node.closest('.slides') ? slide.getBoundingClientRect().width / slide.offsetWidth : 1;
   const size = (node) => parseFloat(getComputedStyle(node).fontSize) * scale(node);
   const out = (node) => {
