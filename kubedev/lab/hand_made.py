@@ -153,11 +153,13 @@ class HandMade:
     def register(self) -> str:
         """Call Register, wait for the answer, and if it is good for the first list; the answer as text."""
         self._live()
+        self._ended = False
         error = self._register()
         self.answer = say("hand.accepted") if error is None else str(error)
         if error is None:
             self._lab.wait(self._followed)
-        self._lab.wait()
+        if not self._ended:
+            self._lab.wait()
         return self.answer
 
     def start(self) -> str:

@@ -8,7 +8,6 @@ lie at its path since.
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
@@ -16,6 +15,7 @@ import grpc
 
 from kubedev.api.messages import Empty, RegisterRequest
 from kubedev.wire.codec import REGISTER, DecodeError, Method
+from kubedev.wire.daemon_threads import DaemonThreads
 from kubedev.wire.sockets import KUBELET_SOCKET, SocketDirectoryError, check_socket_path, is_socket
 from kubedev.wire.transport import OnRegister
 
@@ -74,12 +74,16 @@ class _Services(grpc.GenericRpcHandler):  # type: ignore[type-arg]
 class SocketServer:
     """A gRPC server at the path of a unix socket, from `start` to `stop`. It is started once."""
 
-    def __init__(self, path: str, handlers: Mapping[str, Handler], threads: int = 64) -> None:
+    def __init__(self, path: str, handlers: Mapping[str, Handler]) -> None:
         check_socket_path(path)
         self.path = path
         self._inode: int | None = None
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=f"serve {os.path.basename(path)}")
-        self._server = grpc.server(self._threads, handlers=[_Services(handlers)], options=GO_LIMITS)
+        self._threads = DaemonThreads(f"serve {os.path.basename(path)}")
+        self._server = grpc.server(
+            self._threads,  # type: ignore[arg-type]  # its stubs want a pool, it takes any executor
+            handlers=[_Services(handlers)],
+            options=GO_LIMITS,
+        )
 
     def start(self) -> None:
         """Serve; a socket at the path is replaced. Raises SocketDirectoryError where that is impossible."""
