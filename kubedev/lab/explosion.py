@@ -8,11 +8,11 @@ from kubedev.kubelet.hints import TopologyHint
 from kubedev.kubelet.merge import FilteredHints, NUMAInfo, filter_providers_hints, merge_at_once
 from kubedev.kubelet.topology import RESTRICTED, TopologyManager, decide
 from kubedev.lab.numa_machine import POLICIES
-from kubedev.views.charts import MergeTime
+from kubedev.views.charts import MergeTime, explosion_figure
 from kubedev.views.merge import merge_picture
 from kubedev.views.picture import Picture
 
-__all__ = ["GO_MEASURED", "draw_explosion", "every_hint", "measure"]
+__all__ = ["GO_MEASURED", "draw_explosion", "every_hint", "explosion_figure", "measure"]
 
 GO_MEASURED = (
     MergeTime(4, 2, 36e-6),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubedev.kubelet.hints import MaskVerdict, ResourceHints
 from kubedev.lab import texts_numa as _texts
@@ -10,6 +10,7 @@ from kubedev.lab.explore import Explorer, explore
 from kubedev.lab.numa_machine import Machine, full_name
 from kubedev.lab.session import Lab
 from kubedev.views.catalogue import say
+from kubedev.views.charts import hints_figure
 from kubedev.views.hints import hint_sentence, hints_picture
 from kubedev.views.masks import mask_words
 from kubedev.views.numa import CpuView, NumaBoard, NumaNodeView, numa_picture
@@ -17,6 +18,9 @@ from kubedev.views.path_state import DeviceView, ResourceView
 from kubedev.views.picture import Cell, Picture
 from kubedev.views.stack import stack
 from kubedev.views.style import text_width
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 __all__ = [
     "ANSWERS",
@@ -30,6 +34,7 @@ __all__ = [
     "draw_answers",
     "draw_count",
     "draw_hints",
+    "hints_map",
     "machine_of",
     "turn_devices",
     "turned",
@@ -170,6 +175,11 @@ def answers_by_request(machine: Machine, requests: Iterable[int], short: str = "
         (hints,) = machine.hints(**{short: request})
         rows.append(replace(hints, resource=say("scene.asks", request=request)))
     return rows
+
+
+def hints_map(machine: Machine, requests: Iterable[int], short: str = "gpu") -> "Figure":
+    """What becomes of every mask at several requests, as a heat map."""
+    return hints_figure(answers_by_request(machine, requests, short))
 
 
 def draw_hints(machine: Machine, clicks: Mapping[str, str] | None = None, **asked: int) -> Picture:

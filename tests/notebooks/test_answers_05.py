@@ -12,9 +12,9 @@ def lab() -> Notebook:
 
 def test_the_request_that_is_spread_is_no_better_for_want_of_another(lab: Notebook) -> None:
     lab.run("predict-scene")
-    assert lab.say('numa_scene.verdicts(machine, gpu=2)["{0,1}"]') == "not preferred"
+    assert lab.say('numa_scene.verdicts(apart, gpu=2)["{0,1}"]') == "not preferred"
     lab.run("predict-run")
-    assert lab.say('numa_scene.verdicts(start.taken("a0"), gpu=3)["{0,1}"]') == "preferred"
+    assert lab.say('numa_scene.verdicts(whole.taken("a0"), gpu=3)["{0,1}"]') == "preferred"
 
 
 def test_q11_one_device_with_a_node_switches_the_resource(lab: Notebook) -> None:
@@ -22,7 +22,7 @@ def test_q11_one_device_with_a_node_switches_the_resource(lab: Notebook) -> None
     try:
         assert silent == "null: it does not care"
         lab.run("knob-predict", "knob-turn", "knob-gap")
-        assert lab.say("machine.devices['x1'].numa_nodes, machine.devices['x0'].numa_nodes") == ((), None)
+        assert lab.say("updated.devices['x1'].numa_nodes, updated.devices['x0'].numa_nodes") == ((), None)
         right = [row[2] for row in lab.run("knob-gap").rows]
         assert right == [("hints",), ("[]: no place will do",)]
     finally:
@@ -41,7 +41,7 @@ def test_exercise_one(lab: Notebook, device: str) -> None:
         "mask {0} is preferred as well: a0, a1, a2 are free there",
         "mask {1} is no hint for pod new: 2 free of 3, 3 asked",
     ]
-    lab.say(f'mine.turn({device}="NUMA 1")')
+    lab.say(f'wiring.turn({device}="NUMA 1")')
     assert lab.run("one-check")
 
 
@@ -56,7 +56,7 @@ def test_exercise_one(lab: Notebook, device: str) -> None:
 )
 def test_exercise_one_answered_wrongly(lab: Notebook, wrong: str, sentence: str) -> None:
     lab.run("one-scene")
-    lab.say(f"mine.turn({wrong})")
+    lab.say(f"wiring.turn({wrong})")
     assert sentence in lab.run("one-check").broken
 
 
@@ -68,13 +68,13 @@ def test_b36_exercise_two(lab: Notebook, pods: str) -> None:
         "mask {0,1} is a hint for pod new, but not preferred: {0} has 2 in all (a0, a1), free or not, "
         "and 2 are asked",
     ]
-    lab.say(f"mine.turn({pods})")
+    lab.say(f"holders.turn({pods})")
     assert lab.run("two-check")
 
 
 def test_b36_exercise_two_with_one_device_for_both_pods(lab: Notebook) -> None:
     lab.run("two-scene")
-    lab.say("mine.turn(one='b0')")
+    lab.say("holders.turn(one='b0')")
     assert lab.run("two-check").broken == ["pods one and two hold the same device b0"]
 
 
@@ -84,7 +84,7 @@ def test_b36_exercise_two_with_one_device_for_both_pods(lab: Notebook) -> None:
 def test_b39_exercise_three(lab: Notebook, change: str) -> None:
     lab.run("three-scene")
     assert not lab.run("three-check")
-    lab.say(f"mine.turn({change})")
+    lab.say(f"listing.turn({change})")
     assert lab.run("three-check")
 
 
@@ -99,5 +99,5 @@ def test_b39_exercise_three(lab: Notebook, change: str) -> None:
 )
 def test_b39_exercise_three_answered_wrongly(lab: Notebook, wrong: str, sentence: str) -> None:
     lab.run("three-scene")
-    lab.say(f"mine.turn({wrong})")
+    lab.say(f"listing.turn({wrong})")
     assert sentence in "\n".join(lab.run("three-check").broken)

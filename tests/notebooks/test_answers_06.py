@@ -77,13 +77,13 @@ def test_b38_exercise_one(lab: Notebook, answer: str) -> None:
         "mask {0,1} is a hint for pod asks-2, but not preferred: {0} has 2 in all (a0, a1), free or not, "
         "and 2 are asked",
     ]
-    lab.say(f"mine.turn({answer})")
+    lab.say(f"turns.turn({answer})")
     assert lab.run("one-check")
 
 
 def test_b38_exercise_one_answered_wrongly(lab: Notebook) -> None:
     lab.run("one-scene")
-    lab.say("mine.turn(first=1, second=1)")
+    lab.say("turns.turn(first=1, second=1)")
     assert lab.run("one-check").broken == ["the pod that asks for 2 is missing: create both"]
 
 
