@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kubedev.api.manifests import ManifestError
+from kubedev.cluster import events as e
 from kubedev.cluster.cluster import ClusterError
 from kubedev.cluster.history import History, HistoryError
 from kubedev.cluster.step import step
@@ -119,6 +120,16 @@ def test_go_live_goes_on_from_the_state_that_is_shown(lab: Lab) -> None:
     assert lab.devices_of("web") == ("d0",)
     lab.apply(pod("more", 3))
     assert lab.devices_of("more") == ("d1", "d2", "d3")
+
+
+def test_go_live_does_not_run_again_what_has_ended(lab: Lab) -> None:
+    lab.apply(pod("web", 1, "initContainers: [{name: first, image: i}]"))
+    lab.plugin(GPU, 4)
+    lab.advance(10)
+    lab.go_live()
+    assert lab.pod("web").phase == "Running"
+    ends = [event for event in lab.history.events_after(0) if isinstance(event, e.ContainerEnded)]
+    assert [end.container for end in ends] == ["first"]
 
 
 def test_a_run_is_exported_and_stepped_through_again(lab: Lab, tmp_path: Path) -> None:
