@@ -8,7 +8,6 @@ import posixpath
 import threading
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from typing import Any
 
 from kubedev.api.messages import VERSION, Device, DevicePluginOptions, RegisterRequest, RpcError
 from kubedev.cluster.cluster import ClusterError
@@ -41,8 +40,7 @@ class RegistrationLab(Lab):
     @property
     def directory(self) -> str:
         """The real socket directory of the node; a real kubelet has /var/lib/kubelet/device-plugins."""
-        world: Any = self._live._world
-        return str(world.directories[self.node().name])
+        return self.directories[next(iter(self.state.kubelets))]
 
     def by_hand(
         self,

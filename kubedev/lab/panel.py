@@ -201,6 +201,7 @@ class Panel(Pictured):
         )
         self.seconds.tooltip = say("panel.seconds")
         self.clock = self._button("panel.clock", lambda: self.lab.advance(self.seconds.value))
+        self.restart = self._button("panel.restart", lambda: self.lab.restart_kubelet(self.node.value or ""))
         self.reset = self._button("panel.reset", self._reset)
         self._controls = [
             c for c in vars(self).values() if isinstance(c, widgets.CoreWidget) and c.has_trait("disabled")
@@ -232,7 +233,15 @@ class Panel(Pictured):
                 self.start,
                 self.kill,
             ),
-            row("panel.device-row", self.device, self.unhealthy, self.healthy, self.seconds, self.clock),
+            row(
+                "panel.device-row",
+                self.device,
+                self.unhealthy,
+                self.healthy,
+                self.seconds,
+                self.clock,
+                self.restart,
+            ),
         ]
         below = [
             row("panel.history", self.back, self.slider, self.forward, self.live, self.go_live, self.pace),

@@ -147,6 +147,11 @@ class Lab:
         containers = [c for c in self.state.containers.values() if c.pod_uid == uid]
         return "\n".join(line for container in containers for line in container.output)
 
+    @property
+    def directories(self) -> dict[str, str]:
+        """The real socket directory of each node of the live run; a name only where it runs in memory."""
+        return self._live_world.directories
+
     # What you do
 
     def plugin(
@@ -327,7 +332,8 @@ class Lab:
         self._forked_at, self._looking = None, None
         _, transport, plugins = self._settings
         history.append(e.WentLive())
-        self._live = self._with(Cluster(world(transport, plugins), history))
+        self._live_world = world(transport, plugins)
+        self._live = self._with(Cluster(self._live_world, history))
         self.wait()
         self._changed()
 
@@ -382,7 +388,8 @@ class Lab:
 
     def _start(self) -> Cluster:
         nodes, transport, plugins = self._settings
-        cluster = self._with(Cluster(world(transport, plugins), History()))
+        self._live_world = world(transport, plugins)
+        cluster = self._with(Cluster(self._live_world, History()))
         for name in NODES[:nodes]:
             cluster.post(e.NodeCreated(new_node(name), self._config))
         cluster.wait()

@@ -148,6 +148,8 @@ TEXTS = {
     "panel.clock": "Advance clock",
     "panel.clock.tip": "Move the simulated clock on",
     "panel.no-plugin": "No plugin of {resource} runs that could say so.",
+    "panel.restart": "Restart kubelet",
+    "panel.restart.tip": "Restart the kubelet of the node chosen above: it forgets its plugins, containers go on",
     "panel.reset": "Reset",
     "panel.reset.tip": "End everything and begin with an empty cluster; to begin with the scene again, run its cell",
     "panel.asleep": "This lab is closed, since newer ones were opened. Run its cell again to go on.",
