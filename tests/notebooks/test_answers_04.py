@@ -16,7 +16,11 @@ def test_the_answer_is_right(exercise: int) -> None:
     ("exercise", "answer", "sentence"),
     [
         (1, "", "the container gets d0, d1: a torn pair, though d0, d3 are free"),
-        (1, "prefer = lambda request: ['d0', 'd3']", "with d3, d4, d7 free, the container gets d3, d4: a torn pair, though d4, d7 are free"),
+        (
+            1,
+            "prefer = lambda request: ['d0', 'd3']",
+            "with d3, d4, d7 free, the container gets d3, d4: a torn pair, though d4, d7 are free",
+        ),
         (1, "def prefer(request): raise RuntimeError('no topology file')", "desc = no topology file"),
         (2, "", "pod two-step is Failed, not Running"),
         (2, "lab.plugin(gpu, devices=3, numa=1)", "Requested: 2, Available: 1"),
@@ -25,6 +29,12 @@ def test_the_answer_is_right(exercise: int) -> None:
             3,
             "",
             "two plugins want env KUBEDEV_VENDOR_EXAMPLE_GPU. d1 is kept, d0 of vendor.example/gpu is dropped",
+        ),
+        (
+            3,
+            "lab.set_health('d0', healthy=True, resource=old); lab.delete('stream')\n"
+            "lab.apply(pod_yaml('stream', {old: 1, new: 1}))",
+            "env KUBEDEV_VENDOR_EXAMPLE_GPU=d0 is wanted by vendor-example/gpu, vendor.example/gpu",
         ),
         (3, "lab.delete('stream')", "there is no pod stream"),
     ],

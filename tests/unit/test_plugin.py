@@ -72,7 +72,7 @@ def test_commands() -> None:
 
 @pytest.mark.parametrize("command", ["", "set", "set -1", "set x", "unhealthy", "healthy d8", "make d1"])
 def test_what_is_no_command_is_refused_with_those_that_are(command: str) -> None:
-    with pytest.raises(PluginError, match="there are: healthy ID|it has d0 to d7"):
+    with pytest.raises(PluginError, match=r"there are: healthy ID|it has d0 to d7"):
         obey(GPU, command)
 
 
