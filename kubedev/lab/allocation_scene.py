@@ -189,7 +189,8 @@ def first_question(scene: AllocationScene, mask: int | None = None) -> Rows:
     _, call = next(devices_to_allocate(scene.state, scene.request, scene.reusable, mask))
     assert isinstance(call.request, PreferredAllocationRequest)
     asked = call.request.container_requests[0]
-    rows = [(field.name, str(getattr(asked, field.name))) for field in fields(asked)]
+    values = ((field.name, getattr(asked, field.name)) for field in fields(asked))
+    rows = [(name, str(value) if isinstance(value, int) else natural_list(value)) for name, value in values]
     return Rows((call.method, ""), rows)
 
 

@@ -1,12 +1,12 @@
 """What the checks of labs 03 and 04 look for, beside those of `kubedev.lab.check`."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
 from kubedev.api.messages import Device, ListAndWatchResponse
 from kubedev.cluster.state import ClusterState
-from kubedev.kubelet.devices import PodDevices
+from kubedev.kubelet.devices import DeviceAllocateInfo, PodDevices
 from kubedev.kubelet.run_options import device_run_container_options
 from kubedev.lab.allocation_scene import Prefer, allocation_scene, decide
 from kubedev.lab.check import Checked, Invariant, devices_of
@@ -102,7 +102,7 @@ def check_preference(prefer: Prefer) -> Checked:
 
 
 def no_conflict() -> Invariant:
-    """No two plugins want different things under one name for the same container."""
+    """No two plugins use one name for the same container: a process has one value of it, whatever they want."""
 
     def broken(state: ClusterState) -> Iterator[str]:
         for agent in state.kubelets.values():
@@ -113,8 +113,21 @@ def no_conflict() -> Invariant:
                 for c in options.conflicts if options else ():
                     values = {"kept": c.kept, "dropped": c.dropped, "resource": c.resource}
                     yield say("check.conflict", pod=name, kind=c.kind, name=c.key, **values)
+                for key, value, resources in _shared(pods[uid][container]):
+                    yield say("check.shared", pod=name, name=key, value=value, resources=resources)
 
     return broken
+
+
+def _shared(resources: Mapping[str, DeviceAllocateInfo]) -> Iterator[tuple[str, str, str]]:
+    """The variables that several resources set to the same value: two devices look like one."""
+    users: dict[tuple[str, str], list[str]] = {}
+    for resource, info in sorted(resources.items()):
+        for variable in info.alloc_resp.envs:
+            users.setdefault(variable, []).append(resource)
+    for (key, value), names in users.items():
+        if len(names) > 1:
+            yield key, value, ", ".join(names)
 
 
 def _containers(state: ClusterState, pods: PodDevices) -> Iterator[tuple[str, str]]:

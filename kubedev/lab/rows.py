@@ -19,10 +19,12 @@ class Rows:
         return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(text)}</th>" for text in self.heads)
-        body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in self.rows)
+        left = 'style="text-align:left"'  # on each cell: a page may set its own for them
+        head = "".join(f"<th {left}>{escape(text)}</th>" for text in self.heads)
+        body = "".join(
+            f"<tr>{''.join(f'<td {left}>{escape(text)}</td>' for text in row)}</tr>" for row in self.rows
+        )
         return (
             '<div class="kubedev-rows"><table style="margin-left:0;overflow-wrap:anywhere">'
-            f'<thead><tr style="text-align:left">{head}'
-            f"</tr></thead><tbody>{body}</tbody></table></div>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         )

@@ -26,6 +26,10 @@ TEXTS = {
     "check.conflict": (
         "pod {pod}: two plugins want {kind} {name}. {kept} is kept, {dropped} of {resource} is dropped"
     ),
+    "check.shared": (
+        "pod {pod}: env {name}={value} is wanted by {resources}, and each means a device of its own. "
+        "The process sees one"
+    ),
     # Knobs of lab 04.
     "knob.no-mask": "no mask",
     "knob.nobody": "nobody",
