@@ -14,6 +14,7 @@ from kubedev.cluster.state import ClusterState, PluginState
 from kubedev.cluster.step import SOCKET_DIR
 from kubedev.kubelet import events as k
 from kubedev.kubelet import registration
+from kubedev.kubelet.pods import to_stop
 from kubedev.wire.kubelet_wire import KubeletWire
 from kubedev.wire.runtime import Runtime
 from kubedev.wire.transport import (
@@ -85,6 +86,11 @@ class World:
                     1 + len(container.output) if self._backend.adopts and container.phase == "running" else 0
                 )
                 self._start_container(effect, state, _without(said, self._post))
+        for name, agent in state.kubelets.items():
+            for uid, record in agent.pods.items():
+                for stop in (k.StopContainer(uid, container) for container in to_stop(record)):
+                    if e.FromKubelet(name, stop) not in state.pending:  # it was asked to end, and has not yet
+                        self.carry_out(e.FromKubelet(name, stop), state)
 
     def _adopt(self, state: ClusterState, recorded: Sequence[e.Event]) -> None:
         answers = {
