@@ -31,8 +31,9 @@ NODES = ("n1", "n2")
 MENDED = frozenset({"121994", "130145"})
 POLICIES = ("Always", "OnFailure", "Never")
 
-containers = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=2)
-inits = st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=2)
+few = st.sampled_from((0, 1, 1, 2))
+containers = st.lists(st.tuples(few, st.sampled_from((0, 0, 0, 1))), min_size=1, max_size=2)
+inits = st.lists(st.tuples(few, st.booleans()), max_size=2)
 
 
 def container(name: str, gpus: int, nics: int = 0, more: str = "") -> str:
@@ -62,6 +63,9 @@ class Walk(RuleBasedStateMachine):
         self.mended = mended
         switches = MENDED if mended else frozenset()
         self.run = a_run(len(NODES), KubeletConfig(topology_manager_policy=policy, switches=switches))
+        for node in NODES:
+            self.run.post(e.PluginLaunched(node, GPU, make_devices(4, 2)))
+        self.run.settle()
         self.begun = len(self.run.history) - 1
         self.names = count(1)
         self.left: list[tuple[Run, str]] = []
@@ -74,7 +78,7 @@ class Walk(RuleBasedStateMachine):
 
     @rule(
         node=st.sampled_from(NODES),
-        resource=st.sampled_from((GPU, NIC, "gpu")),
+        resource=st.sampled_from((GPU, GPU, NIC, NIC, "gpu")),
         devices=st.integers(0, 5),
         options=st.builds(DevicePluginOptions, st.booleans(), st.booleans()),
     )
@@ -93,12 +97,31 @@ class Walk(RuleBasedStateMachine):
         if known:
             self.run.post(e.HealthSet(*data.draw(st.sampled_from(known)), health))
 
-    @rule(asks=containers, init=inits, policy=st.sampled_from(POLICIES), node=st.sampled_from(("", *NODES)))
+    @rule(
+        asks=containers,
+        init=inits,
+        policy=st.sampled_from(POLICIES),
+        node=st.sampled_from(("", "", "", "", *NODES)),
+        again=st.integers(0, 3),
+        priority=st.sampled_from((0, 0, 10)),
+    )
     def create(
-        self, asks: list[tuple[int, int]], init: list[tuple[int, bool]], policy: str, node: str
+        self,
+        asks: list[tuple[int, int]],
+        init: list[tuple[int, bool]],
+        policy: str,
+        node: str,
+        again: int,
+        priority: int,
     ) -> None:
-        pod = a_pod(f"{'bound' if node else 'p'}{next(self.names)}", asks, init, policy)
-        self.run.post(e.PodCreated(replace(pod, node_name=node, creation_timestamp=self.state.now)))
+        name = f"{'bound' if node else 'p'}{next(self.names)}"
+        gone = self.state.store.uids - self.state.store.pods.keys()
+        if gone and again and not self.run.inbox:  # a name that was there before, as people do it
+            name = sorted(gone)[again % len(gone)].partition("/")[2].partition("#")[0]
+        if any(pod.name == name for pod in self.state.store.pods.values()):
+            return
+        pod = replace(a_pod(name, asks, init, policy), node_name=node, priority=priority)
+        self.run.post(e.PodCreated(replace(pod, creation_timestamp=self.state.now)))
 
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
@@ -118,7 +141,7 @@ class Walk(RuleBasedStateMachine):
         if running := sorted(self.run.running()):
             self.run.end_container(data.draw(st.sampled_from(running)), code)
 
-    @rule(steps=st.integers(1, 12))
+    @rule(steps=st.sampled_from((1, 2, 3, 5, 8, 13, 21)))
     def go_on(self, steps: int) -> None:
         for _ in range(steps):
             self.run.step()
@@ -148,7 +171,9 @@ class Walk(RuleBasedStateMachine):
         self.run.settle()
         state = self.state
         assert state.idle, state.under_way()
-        problems = [*broken(state), *(twice(state) if self.mended else ())]
+        problems = [*broken(state), *started_too_often(self.run.history)]
+        if self.mended:
+            problems += twice(state)
         actual = {key for key, c in state.containers.items() if c.phase == "running"}
         if actual != self.run.running():
             problems.append(f"containers {sorted(actual)}, processes {sorted(self.run.running())}")
@@ -227,6 +252,16 @@ def broken_pod(state: ClusterState, pod: Pod) -> Iterator[str]:
                     continue  # its kubelet did not know the resource, and let it run without
                 if amount.value() and (got is None or len(got.devices) != amount.value()):
                     yield f"{pod.name}: {c.name} asked for {amount} {resource}, has {got}"
+
+
+def started_too_often(history: History) -> Iterator[str]:
+    """Containers that began anew though none of their processes had ended, and no machine had gone down."""
+    events = history.events_after(0)
+    ends = Counter((x.pod_uid, x.container) for x in events if isinstance(x, e.ContainerEnded))
+    reboots = Counter(x.node for x in events if isinstance(x, e.KubeletStopped) and x.reboot)
+    for key, container in history.state.containers.items():
+        if container.attempt > ends[key] + reboots[container.node]:
+            yield f"{key}: started {container.attempt + 1} times, ended {ends[key]} times"
 
 
 def twice(state: ClusterState) -> Iterator[str]:
