@@ -5,22 +5,33 @@ CHECK = """() => {
   const slide = document.querySelector('.slides section.present section.present');
   const seen = (node) => node.checkVisibility({ visibilityProperty: true });
   const name = (node) => `<${node.tagName}> ${node.textContent.trim().slice(0, 40)}`;
-  const texts = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const parent = walker.currentNode.parentElement;
-    const here = slide.contains(parent) || parent.closest('nav');
-    if (here && walker.currentNode.data.trim() && seen(parent)) texts.push(parent);
-  }
   const scale = (node) => node.ownerSVGElement
     ? Math.hypot(node.getScreenCTM().a, node.getScreenCTM().b) // also where it is turned
     : node.closest('.slides') ? slide.getBoundingClientRect().width / slide.offsetWidth : 1;
   const size = (node) => parseFloat(getComputedStyle(node).fontSize) * scale(node);
+  // A picture that is too high is cut between its marks: each one is on this slide, or on another, but not on both.
+  const frame = (node) => node.closest('.kd-scroll[style*="clip"]');
+  const elsewhere = (node) => {
+    const [box, around] = [node.getBoundingClientRect(), frame(node)?.getBoundingClientRect()];
+    return around && (box.bottom < around.top + 1 || box.top > around.bottom - 1);
+  };
+  const texts = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const parent = walker.currentNode.parentElement;
+    const here = (slide.contains(parent) && !elsewhere(parent)) || parent.closest('nav');
+    if (here && walker.currentNode.data.trim() && seen(parent)) texts.push(parent);
+  }
   const out = (node) => {
-    const box = node.getBoundingClientRect();
+    const [box, around] = [node.getBoundingClientRect(), frame(node)?.getBoundingClientRect()];
+    if (around && node !== frame(node) && node.tagName !== 'svg' && !elsewhere(node))
+      return box.top < around.top - 1 || box.bottom > around.bottom + 1;
+    if (around) return false;
     return box.left < -1 || box.top < -1 || box.right > innerWidth + 1 || box.bottom > innerHeight + 1;
   };
-  const clipped = (node) => node.scrollWidth > node.clientWidth + 1 || node.scrollHeight > node.clientHeight + 1;
+  const clipped = (node) =>
+    node !== frame(node) &&
+    (node.scrollWidth > node.clientWidth + 1 || node.scrollHeight > node.clientHeight + 1);
   const nav = document.querySelector('nav').getBoundingClientRect();
   const underNav = (node) => {
     const box = node.getBoundingClientRect();

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from kubedev.lab.slides import make
 from tests.browser.looks import CHECK, FINE, PALE
@@ -53,6 +53,11 @@ class Slides:
         """Go on to the first picture."""
         while not self.page.locator("section.present.page .kd-steps").is_visible():
             self.page.keyboard.press("ArrowRight")
+
+    @property
+    def at(self) -> int:
+        """The frame of the picture on show, from 0."""
+        return int(self.page.locator("section.present.page .kd-steps input").input_value())
 
     @property
     def sentence(self) -> str:
@@ -129,28 +134,31 @@ def test_pictures_step_without_a_kernel(chromium: Browser, deck: Path) -> None:
     slides.page.context.close()
 
 
-def test_a_picture_opens_at_the_moment_at_which_its_cell_showed_it(chromium: Browser, deck: Path) -> None:
-    slides = Slides(window(chromium), deck)
-    opened = [
-        slides.sentence
-        for _ in slides.numbers()
-        if slides.page.locator("section.present.page .kd-steps").is_visible()
-    ]
-    assert (
-        opened[0] == "Step 2 of 25: you to store: node gpu-node-2 joins"
-    )  # all else happens after the first cell
-    assert re.fullmatch(r"Step 25 of 33: container: main runs, pid \d+", opened[3])  # and then d0 turns sick
+def test_a_picture_opens_at_the_moment_at_which_its_cell_showed_it(chromium: Browser, tmp_path: Path) -> None:
+    scene = """from kubedev.lab import Lab
+lab = Lab("moment", nodes=1, transport="memory")
+lab.plugin("nvidia.com/gpu", devices=4)
+lab.show()"""
+    slides = Slides(window(chromium), small_deck(tmp_path, scene, "lab.set_health('d0', False)"))
+    slides.to_picture()
+    opened = re.fullmatch(
+        r"Step (\d+) of (\d+): kubelet to store: nvidia.com/gpu 4, allocatable 4", slides.sentence
+    )
+    assert opened, slides.sentence
+    assert int(opened[1]) < int(opened[2])
+    slides.page.keyboard.press("Enter")
+    assert slides.sentence == f"Step {int(opened[1]) + 1} of {opened[2]}: you to plugin: d0 is Unhealthy"
     slides.page.context.close()
 
 
 def test_enter_steps_forward_and_backspace_back(chromium: Browser, deck: Path) -> None:
     slides = Slides(window(chromium), deck)
     slides.to_picture()
-    number = slides.page.locator("nav output").inner_text()
-    slides.page.keyboard.press("Enter")
-    assert slides.sentence == "Step 3 of 25: you to plugin: start, 8 devices"
+    number, opened = slides.page.locator("nav output").inner_text(), slides.at
     slides.page.keyboard.press("Backspace")
-    assert slides.sentence == "Step 2 of 25: you to store: node gpu-node-2 joins"
+    assert slides.at == opened - 1
+    slides.page.keyboard.press("Enter")
+    assert slides.at == opened
     assert slides.page.locator("nav output").inner_text() == number
     slides.page.context.close()
 
@@ -172,8 +180,10 @@ def test_the_speaker_sees_notes_and_steps_the_picture_of_the_audience(chromium: 
             arg=before,
         )
     notes.get_by_text("Point at the two directions").wait_for()
-    speaker.keyboard.press("Enter")
-    slides.page.locator("section.present.page .kd-sentence").get_by_text("start, 8 devices").wait_for()
+    opened = slides.at
+    speaker.keyboard.press("Backspace")
+    expect(slides.page.locator("section.present.page .kd-steps output")).to_contain_text(f"{opened} /")
+    assert slides.at == opened - 1
     assert {request.split("?")[0] for request in slides.requests} == {deck.as_uri()}
     slides.page.context.close()
 
@@ -264,3 +274,29 @@ def test_long_output_goes_on_on_the_next_slide(chromium: Browser, tmp_path: Path
     lines = slides.page.locator(".output pre").all_text_contents()
     assert "\n".join(lines).split("\n") == [f"line {i}" for i in range(70)]
     slides.page.context.close()
+
+
+def test_a_picture_that_is_too_high_goes_on_on_the_next_slide(chromium: Browser, tmp_path: Path) -> None:
+    tall = """from kubedev.views.live import LivePicture
+from kubedev.views.picture import Picture, Panel
+cards = tuple(Panel(f"c{i}", 0, 220 * i, 1080, 200, f"card {i}") for i in range(5))
+LivePicture(Picture("Five cards", "Too high for one slide.", 1100, cards, (), "cards"))"""
+    slides = Slides(window(chromium), small_deck(tmp_path, tall))
+    shown = []
+    for _ in slides.numbers():
+        assert slides.page.evaluate(CHECK) == FINE
+        shown += slides.page.evaluate(CARDS)
+    assert shown == [f"card {number}" for number in range(5)]
+    assert slides.count == 4
+    slides.page.context.close()
+
+
+# The cards on the slide on show that are inside of its cut.
+CARDS = """() => {
+  const slide = document.querySelector('section.present.page');
+  const scene = slide.querySelector('.kd-scroll')?.getBoundingClientRect();
+  return [...slide.querySelectorAll('svg text')].filter((text) => {
+    const box = text.getBoundingClientRect();
+    return box.top >= scene.top && box.bottom <= scene.bottom;
+  }).map((text) => text.textContent);
+}"""

@@ -3,10 +3,14 @@
 const HEIGHT = 720;
 const PICTURE_WIDTH = 1240;
 const TOP = 76; // where a slide begins, below the name of its section
+const EDGE = 10; // above and below a picture
 const BAND = 62; // below a picture: its steps and its sentence
 const STATEMENT = 420; // a slide of words that is lower than this is set larger
 const CODE_SIZES = [22, 20, 18, 16];
 const OUTPUT_SIZES = [20, 18];
+const INDENT = 26; // of outputs
+const POWERS = { size: 23 }; // an exponent is set at 0.7 of it
+const TABLE_SIZES = [21, 19, 17, 16];
 
 const workshop = document.createElement("div");
 workshop.className = "workshop";
@@ -56,10 +60,12 @@ function pagesOf(blocks) {
     page.append(block);
     if (block.matches(".code")) fitText(block, CODE_SIZES);
     if (block.matches(".output")) fitText(block, OUTPUT_SIZES);
-    if (block.matches(".picture")) trimPicture(block);
+    fitTable(block);
     if (isWhole(block)) {
       page.classList.add(block.matches(".picture") ? "full" : "wide");
+      const rest = block.matches(".picture") && trimPicture(block);
       turn();
+      if (rest) waiting.unshift(rest);
     } else if (!fits(page)) {
       const rest = page.children.length === 1 || isLong(block, page) ? cut(block, page) : block;
       const carried = rest === block ? keptWith(block, page) : [];
@@ -121,13 +127,63 @@ function fitText(block, sizes) {
   pre.style.fontSize = "";
 }
 
-/** A picture leaves its title out where there is no room for it. */
+/** The largest size at which no cell of a table is broken, or else cells are broken at the second largest. */
+function fitTable(block) {
+  const table = block.querySelector("table:not(.kubedev table)");
+  if (!table) return;
+  table.style.width = "max-content";
+  const size = TABLE_SIZES.find((size) => {
+    table.style.fontSize = `${size}px`;
+    return table.offsetWidth <= block.clientWidth - INDENT;
+  });
+  table.style.width = "";
+  table.style.fontSize = `${size ?? TABLE_SIZES[1]}px`;
+}
+
+/** Leave a picture's title out where there is no room for it; the part that does not fit, as a picture of its own. */
 function trimPicture(block) {
-  const { first, steps } = JSON.parse(block.querySelector("script[type='application/json']").textContent);
-  const heads = [first.head, ...steps.map((step) => step.head ?? step.whole?.head)].filter(Boolean);
+  const [scene, svg, steps] = [".kd-scroll", "svg", ".kd-steps"].map((part) => block.querySelector(part));
+  const { first, steps: later } = JSON.parse(block.querySelector("script[type='application/json']").textContent);
+  const heads = [first.head, ...later.map((step) => step.head ?? step.whole?.head)].filter(Boolean);
   const height = Math.max(...heads.map(([, , , width, high]) => (high / width) * PICTURE_WIDTH));
-  const title = block.querySelector(".kd-title").offsetHeight;
-  block.classList.toggle("tight", height + title + BAND > HEIGHT - 10);
+  const band = steps.hidden ? block.querySelector(".kd-sentence").offsetHeight + 12 : BAND;
+  const room = HEIGHT - EDGE - band;
+  for (const button of steps.querySelectorAll("button")) {
+    button.setAttribute("aria-label", button.textContent);
+    button.textContent = button.textContent.match(/[◀▶]/)[0];
+  }
+  block.style.setProperty("--band", `${band}px`);
+  svg.style.maxHeight = `${room}px`;
+  block.classList.toggle("tight", height + block.querySelector(".kd-title").offsetHeight > room);
+  if (height <= room || !steps.hidden) return null;
+  svg.style.maxHeight = "none";
+  return cutPicture(block, scene, svg, room);
+}
+
+/** Cut a picture of one frame where nothing is drawn, as evenly as can be; the lower part. */
+function cutPicture(block, scene, svg, room) {
+  const top = svg.getBoundingClientRect().top;
+  const spans = [...svg.children].map((mark) => mark.getBoundingClientRect()).sort((a, b) => a.top - b.top);
+  const [from, to] = [Number(scene.dataset.from ?? 0), svg.clientHeight];
+  const middle = from + (to - from) / Math.ceil((to - from) / room);
+  let [reached, best] = [0, 0];
+  for (const span of spans) {
+    const gap = (reached + span.top - top) / 2;
+    const is = span.top - top > reached && gap > from && gap - from <= room;
+    if (is && Math.abs(gap - middle) < Math.abs(best - middle)) best = gap;
+    reached = Math.max(reached, span.bottom - top);
+  }
+  if (to - from > room && !best) {
+    svg.style.maxHeight = `${room}px`; // there is no gap
+    return null;
+  }
+  const end = to - from <= room ? to : best;
+  scene.style.cssText = `height: ${end - from}px; overflow: clip`;
+  svg.style.marginTop = `${-from}px`;
+  if (end === to) return null;
+  const rest = block.cloneNode(true);
+  rest.querySelector(".kd-scroll").dataset.from = end;
+  return rest;
 }
 
 function drawChart(block) {
@@ -135,6 +191,7 @@ function drawChart(block) {
   const colour = (name) => getComputedStyle(document.body).getPropertyValue(`--kd-${name}`);
   const font = { ...layout.font, size: Math.max(layout.font?.size ?? 0, 16), color: colour("ink") };
   const size = { width: 1136, height: Math.min(layout.height ?? 560, 560), autosize: false };
+  for (const axis of [layout.xaxis, layout.yaxis].filter((axis) => axis?.type === "log")) axis.tickfont = POWERS;
   const ground = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
   const place = element("div", "");
   workshop.append(place); // where it can be measured
