@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from kubedev.api.messages import Device
 from kubedev.kubelet.hints import MaskVerdict, ResourceHints
 from kubedev.lab import texts_numa as _texts
 from kubedev.lab.explore import Explorer, explore
@@ -35,10 +36,12 @@ __all__ = [
     "draw_count",
     "draw_hints",
     "hints_map",
+    "listed",
     "machine_of",
     "turn_devices",
     "turned",
     "verdicts",
+    "where",
 ]
 
 assert _texts.TEXTS  # the texts of the pictures below
@@ -121,16 +124,23 @@ def _places(machine: Machine, ids: str, choices: Sequence[str]) -> dict[str, str
 def board(machine: Machine, mask: int | None = None, clicks: Mapping[str, str] | None = None) -> Picture:
     """The machine with a mask laid over it; `clicks` is what a click on a device sets its knob to."""
     picture = numa_picture(NumaBoard(_nodes(machine), _resources(machine), mask))
-    return replace(picture, marks=tuple(_clickable(mark, clicks or {}) for mark in picture.marks))
+    cells = [mark for mark in picture.marks if isinstance(mark, Cell) and mark.action]
+    whole = all(text_width(_id(cell), bold=True) <= cell.size - 4 for cell in cells)
+    return replace(picture, marks=tuple(_clickable(mark, whole, clicks or {}) for mark in picture.marks))
 
 
-def _clickable(mark: Any, clicks: Mapping[str, str]) -> Any:
-    """A device's cell with its whole name, as short as it is, and what a click on it does; CPUs stay as they are."""
+def _clickable(mark: Any, whole: bool, clicks: Mapping[str, str]) -> Any:
+    """A device's cell with its whole name, if all have room for it, and what a click does; CPUs stay as they are."""
     if not isinstance(mark, Cell) or not mark.action:
         return mark
-    id_ = mark.action.rpartition(":")[2]
-    label = id_ if text_width(id_, bold=True) <= mark.size - 4 else mark.label
+    id_ = _id(mark)
+    label = id_ if whole else mark.label
     return replace(mark, label=label, action=f"{id_}:{clicks[id_]}" if id_ in clicks else "")
+
+
+def _id(cell: Cell) -> str:
+    """The name of the device that a cell stands for."""
+    return cell.action.rpartition(":")[2]
 
 
 def _nodes(machine: Machine) -> tuple[NumaNodeView, ...]:
@@ -243,3 +253,20 @@ def verdicts(machine: Machine, **asked: int) -> dict[str, str]:
     """What became of each mask for one resource: preferred, not preferred (a hint all the same), or too few."""
     (hints,) = machine.hints(**asked)
     return {mask_words(mask.counts.mask): mask.verdict for mask in hints.masks}
+
+
+def listed(found: Mapping[str, str]) -> str:
+    """Words by mask or device in one line, to be printed."""
+    return ", ".join(f"{key} {word}" for key, word in found.items())
+
+
+def where(devices: Iterable[Device]) -> str:
+    """Where devices are, in one line, to be printed: `a0 NUMA 0, x0 no topology`."""
+    return listed({device.id: _place(device.numa_nodes) for device in devices})
+
+
+def _place(nodes: tuple[int, ...] | None) -> str:
+    """A device's place as the knobs call it, for any number of nodes."""
+    if not nodes:
+        return say("turn.no topology" if nodes is None else "turn.topology without nodes")
+    return "NUMA " + ",".join(map(str, nodes))
