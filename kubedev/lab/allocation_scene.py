@@ -196,7 +196,7 @@ def first_question(scene: AllocationScene, mask: int | None = None) -> Rows:
 
 def steps(decision: DevicesToAllocate) -> Rows:
     """Which rule took what, among which devices, and why."""
-    heads = [say(f"table.{head}") for head in ("rule", "offered", "taken", "why")]
+    heads = [say(f"table.{head}") for head in ("rule", "among", "taken", "why")]
     rows = [(s.rule, natural_list(s.offered), natural_list(s.taken), s.why) for s in decision.steps]
     return Rows(heads, rows)
 
@@ -230,7 +230,10 @@ def draw_allocation(
     """The sets of a decision, for `explore`; a mask of 0 is none."""
     scene = allocation_scene(needed, in_use, sick, reusable, moment)
     affinity = mask or None
-    return allocation_picture(decide(scene, affinity, plugin), scene.devices, affinity, follow)
+    decision = decide(scene, affinity, plugin)
+    if decision.error is not None:  # what was taken before the error is not given
+        decision = replace(decision, sets=replace(decision.sets, taken=frozenset()))
+    return allocation_picture(decision, scene.devices, affinity, follow)
 
 
 def edge_of_alignment(mask: int = 0b01, in_use: int = 1) -> LivePicture:

@@ -50,6 +50,7 @@ TEXTS = {
     "moment.all sick": "all devices are sick",
     "multiples.plugins.title": "One request, and plugins that answer differently",
     # Reports of lab 04.
+    "table.among": "among",
     "handover.setting": "setting",
     "handover.answer": "1 the plugin answers",
     "handover.cri": "2 the kubelet asks the runtime",
