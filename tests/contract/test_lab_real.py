@@ -21,6 +21,7 @@ from kubedev.cluster.state import ClusterState
 from kubedev.deviceplugin.plugin import Plugin, make_devices
 from kubedev.lab.session import Lab
 from kubedev.wire.plugin_process import PluginProcess
+from kubedev.wire.runtime import ProcessRuntime
 from tests.contract.harness import PATIENCE, Notes, nothing_left_behind
 
 GPU = "nvidia.com/gpu"
@@ -336,3 +337,11 @@ def test_a_container_that_ends_again_and_again_is_held_back(lab: Lab) -> None:
     assert lab.state.containers["default/web", "main"].phase == "ended"
     lab.advance(1)
     assert (lab.pod("web").reason, lab.state.containers["default/web", "main"].phase) == ("", "running")
+
+
+def test_a_container_that_cannot_be_started() -> None:
+    runtime, told = ProcessRuntime(), list[object]()
+    envs = {"TOO_LONG": "x" * 200_000}
+    runtime.start(("uid", "main"), "web", envs, True, told.append, told.append, told.append)
+    assert told == [None, "cannot be started: Argument list too long", 128]
+    runtime.close()
