@@ -76,7 +76,9 @@ class Explorer(Pictured):
         return {name: knob.value for name, knob in self._knobs.items()}
 
     def turn(self, **values: Any) -> None:
-        """Set knobs in code, all at once. Raises KeyError for one that is not there."""
+        """Set knobs in code, all at once. Raises KeyError, and says which there are, for one that is not."""
+        for name in values.keys() - self._knobs.keys():
+            raise KeyError(f"expected one of the knobs {', '.join(self._knobs)}; got {name}")
         self._set({**self.values, **values})
         self._remember()
 
