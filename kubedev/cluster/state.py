@@ -131,6 +131,11 @@ class ClusterState:
             if p.phase in ("launched", "serving") or (p.phase == "registered" and not self._listed(p))
         ]
         waits += [
+            f"the end of the stream of {p.resource} on {p.node}"
+            for p in self.plugins.values()
+            if p.phase == "dead" and self._streams(p)
+        ]
+        waits += [
             f"container {c.name} of pod {names.get(c.pod_uid, c.pod_uid)} ({c.phase})"
             for c in self.containers.values()
             if c.phase == "created" or (c.phase == "running" and (not c.all_printed or self._ends(c)))
@@ -149,6 +154,15 @@ class ClusterState:
             return False
         inits = [c.name for c in record.pod.init_containers if not c.restartable]
         return container.name in (*inits, *to_stop(record))
+
+    def _streams(self, plugin: PluginState) -> bool:
+        """Whether the kubelet still takes a plugin for connected."""
+        devices = self.kubelets[plugin.node].devices
+        client = devices.endpoints.get(plugin.resource)
+        if client is None:
+            return False
+        endpoint = devices.connections[client]
+        return endpoint.phase == "connected" and endpoint.socket.endswith(f"/{plugin.socket}")
 
     def _listed(self, plugin: PluginState) -> bool:
         """Whether the kubelet has the list that the plugin would send now, or is not connected any more."""
