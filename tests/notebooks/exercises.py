@@ -20,7 +20,7 @@ class Notebook:
         cells = nbformat.read(path, as_version=4).cells
         self.cells = {cell.id: cell.source for cell in cells if cell.cell_type == "code"}
         self.names: dict[str, Any] = {}
-        self.run("imports")
+        self.run(*(id_ for id_ in self.cells if id_.startswith("imports")))
 
     def run(self, *ids: str) -> Any:
         """Run cells; the value of the last one."""

@@ -6,6 +6,9 @@ from tests.notebooks.exercises import answers, check_with
 
 LAB = "02-registration"
 
+ANEW = "lab = RegistrationLab('02-ten'); gpu = lab.by_hand('example.com/gpu', ['g0', 'g1'])"
+"""The second exercise's scene: the kubelet no longer dials the plugin that ran before."""
+
 
 @pytest.mark.parametrize("exercise", [1, 2, 3])
 def test_the_answer_is_right(exercise: int) -> None:
@@ -24,7 +27,7 @@ def test_the_answer_is_right(exercise: int) -> None:
         (1, "quiet.send('g0'); quiet.start()", "device g1 of example.com/gpu is not on gpu-node-1"),
         (1, "quiet.start(); quiet.stop()", "the plugin of example.com/gpu on gpu.sock is stopped"),
         (2, "", "gpu.sock: the kubelet of gpu-node-1 dials it since Register was called"),
-        (2, "gpu.run('serve')", "no plugin of example.com/gpu is registered"),
+        (2, f"{ANEW}; gpu.run('serve')", "no plugin of example.com/gpu is registered"),
         (3, "", "card-a.sock was superseded by card-b.sock, and their lists are not added up"),
         (3, "a.stop()", "pod pair is Pending, not Running"),
         (3, "b.send('card-a', 'card-b')", "card-a.sock was superseded by card-b.sock"),
