@@ -167,6 +167,8 @@ class HandMade:
 
     def run(self, *steps: str) -> str:
         """Take steps (`serve`, `register`) one after another without waiting for the last; what came of them."""
+        if unknown := [step for step in steps if step not in ("serve", "register")]:
+            raise ValueError(f"expected the steps 'serve' and 'register', got {unknown[0]!r}")
         self.stop()
         done: list[str] = []
 

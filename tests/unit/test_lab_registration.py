@@ -1,5 +1,6 @@
 """What lab 02 shows: pictures from the history of a real wire, plugins by hand, and registration then and now."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -103,6 +104,13 @@ def test_a_dead_file_is_known_and_ends_with_the_kubelets_start(lab: Registration
     )
     lab.restart_kubelet()
     assert files(lab.state, node) == (("kubelet.sock",), frozenset())
+
+
+def test_a_step_that_a_plugin_cannot_take_is_refused(lab: RegistrationLab) -> None:
+    plugin = lab.by_hand("example.com/gpu")
+    with pytest.raises(ValueError, match="expected the steps 'serve' and 'register', got 'send'"):
+        plugin.run("serve", "send")
+    assert plugin.socket not in os.listdir(lab.directory)  # not even the first step was taken
 
 
 def test_who_looks_back_cannot_start_a_real_plugin(lab: RegistrationLab) -> None:
