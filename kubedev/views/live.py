@@ -1,7 +1,8 @@
 """Live pictures: one widget that is changed in place, and the same pictures as frames where no kernel is.
 
 `LivePicture.show` may be called from any thread and as often as one likes: the browser gets at most
-`UPDATES_A_SECOND` messages, each holding what differs from the one before; what comes in between is skipped.
+`UPDATES_A_SECOND` messages, and a few more after a quiet time. Each holds what differs from the one before; what
+comes in between is skipped.
 """
 
 import json
@@ -24,6 +25,8 @@ from kubedev.views.svg import inline, style_sheet, theme_sheet
 __all__ = ["UPDATES_A_SECOND", "LivePicture", "frames_html", "page_script", "page_sheet"]
 
 UPDATES_A_SECOND = 20
+BURST = 4
+"""How many messages may follow one another at once after a quiet time: what one event sets off waits for nothing."""
 
 _SCRIPT = Path(__file__).with_name("live.js")
 _PAGE_RULES = f"""
@@ -81,7 +84,7 @@ class LivePicture(anywidget.AnyWidget):
     ) -> None:
         self._writing = threading.RLock()
         self._clock = clock
-        self._sent_at = float("-inf")
+        self._due = float("-inf")  # when all that was sent would have been sent at an even pace
         self._timer: threading.Timer | None = None
         self._number = 0
         self._picture = picture
@@ -100,7 +103,7 @@ class LivePicture(anywidget.AnyWidget):
         """Show `picture`: at once, or as soon as the pace allows, unless another one follows first."""
         with self._writing:
             self._picture = picture
-            wait = self._sent_at + 1 / UPDATES_A_SECOND - self._clock()
+            wait = self._due - (BURST - 1) / UPDATES_A_SECOND - self._clock()
             if wait <= 0:
                 self._transmit()
             elif self._timer is None:
@@ -123,7 +126,7 @@ class LivePicture(anywidget.AnyWidget):
             if change:
                 self._document = new
                 self._number += 1
-                self._sent_at = self._clock()
+                self._due = max(self._due, self._clock()) + 1 / UPDATES_A_SECOND
                 self.update = {"number": self._number, "patch": change}
 
     def _whole(self) -> dict[str, object]:

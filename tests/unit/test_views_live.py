@@ -38,11 +38,30 @@ def test_what_comes_too_fast_is_skipped_but_the_last_is_shown() -> None:
     live = LivePicture(step(1), clock=clock)
     updates: list[dict[str, object]] = []
     live.observe(lambda change: updates.append(change["new"]), names="update")
-    for number in (2, 3, 4, 5, 6):
+    for number in range(2, 12):
         live.show(step(number))
+    assert [update["number"] for update in updates] == [
+        1,
+        2,
+        3,
+        4,
+    ]  # what one event sets off is not held back
     live.flush()
-    assert len(updates) == 2
-    assert live.picture.sentence.startswith("Step 6 of 18")
+    assert len(updates) == 5
+    assert live.picture.sentence.startswith("Step 11 of 18")
+
+
+def test_a_stream_is_paced() -> None:
+    clock = Clock()
+    live = LivePicture(step(1), clock=clock)
+    updates: list[dict[str, object]] = []
+    live.observe(lambda change: updates.append(change["new"]), names="update")
+    for tick in range(100):  # a hundred a second
+        clock.now += 0.01
+        live.show(step(2 + tick % 10))
+        if live._timer is not None and live._due - 3 / 20 <= clock.now:
+            live.flush()
+    assert 20 <= len(updates) <= 24
 
 
 def test_the_same_picture_again_sends_nothing() -> None:
