@@ -5,6 +5,7 @@ moves changes one attribute. `standalone` makes a file for a README, `inline` an
 theme of its page.
 """
 
+from functools import lru_cache
 from html import escape
 from typing import assert_never
 
@@ -104,6 +105,7 @@ def place(mark: Mark) -> str:
     return _numbers(mark.x, mark.y)
 
 
+@lru_cache(4096)  # from step to step most marks stay as they are
 def fragment(mark: Mark) -> str:
     """Return the SVG of one mark around its own origin."""
     match mark:
