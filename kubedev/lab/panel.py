@@ -1,6 +1,7 @@
 """The live picture of a lab with its buttons: everything they do can be done in code as well."""
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
@@ -27,6 +28,9 @@ Draw = Callable[["Lab", int], Picture]
 
 PACE = 0.8
 """How long each message is shown when the picture follows what happens, in seconds."""
+
+SETTLE = 0.05
+"""How long at most the picture waits for the end of an event when it shows only what comes of it, in seconds."""
 
 
 def draw_path(lab: "Lab", step: int) -> Picture:
@@ -115,6 +119,7 @@ class Panel(Pictured):
         while not self._closed.is_set():
             self._news.wait()
             self._news.clear()
+            self._settle()
             while not self._closed.is_set():
                 target = self.lab.position
                 if self._shown == target:
@@ -125,6 +130,16 @@ class Panel(Pictured):
                 if self._paced and self._shown != target:
                     self._hurry.wait(PACE)
 
+    def _settle(self) -> None:
+        """Without slow motion, and on the way to now, wait a moment for what else comes of the event."""
+        end = time.monotonic() + SETTLE
+        while not (self._paced or self.lab.mode == "replay" or self.lab.state.idle or self._closed.is_set()):
+            left = end - time.monotonic()
+            if left <= 0:
+                return
+            self._news.wait(left)
+            self._news.clear()
+
     def _next(self, target: int) -> int:
         """The step to show next on the way to `target`: the next message forwards, at once anywhere else."""
         if not self._paced or target < self._shown or self.lab.mode == "replay":
@@ -133,6 +148,7 @@ class Panel(Pictured):
 
     def _refresh(self) -> None:
         self.picture.show(self._draw())
+        time.sleep(0.001)  # the thread that sends it goes first, the controls may follow
         self._update_controls()
 
     # Controls
@@ -352,8 +368,9 @@ class Panel(Pictured):
         steps = lab.message_steps()
         self._setting = True
         try:
-            self.slider.max = max(len(steps) - 1, 1)
-            self.slider.value = sum(1 for step in steps if step <= self._shown) - 1
+            with self.slider.hold_sync():  # one message
+                self.slider.max = max(len(steps) - 1, 1)
+                self.slider.value = sum(1 for step in steps if step <= self._shown) - 1
         finally:
             self._setting = False
         state = lab.state
@@ -390,6 +407,7 @@ def _offer(choice: widgets.Dropdown, options: list[Any], jump: bool = True) -> N
         return
     kept, values = choice.value, [o[1] if isinstance(o, tuple) else o for o in options]
     first = not choice.options
-    choice.options = options
-    if values:
-        choice.value = kept if kept in values else values[0] if jump or first else None
+    with choice.hold_sync():  # one message
+        choice.options = options
+        if values:
+            choice.value = kept if kept in values else values[0] if jump or first else None
