@@ -1,0 +1,175 @@
+"""From a device that turns sick in its plugin to the number that changes in the page, in JupyterLab.
+
+Beside it, in the same page and kernel, a bare widget with one trait. The kernel notes when it begins, the page
+when it shows the change; both have the machine's clock. Messages and bytes are all that the page receives.
+"""
+
+import json
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from playwright.sync_api import Browser, WebSocket
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from tests.browser.conftest import chromium, lab_server  # noqa: F401 (fixtures)
+from tests.browser.jupyterlab import LabPage
+from tests.browser.panel import CellPage
+from tests.lab_server import LabServer
+
+EVENTS = 20
+GOAL = 3.0
+CELLS = {
+    "bare": """
+import json, time
+import anywidget, traitlets
+from kubedev.lab import Lab
+class Bare(anywidget.AnyWidget):
+    _esm = '''export default { render({ model, el }) {
+        el.className = "bare";
+        const show = () => { el.textContent = model.get("value"); };
+        model.on("change:value", show);
+        show();
+    } }'''
+    value = traitlets.Int(0).tag(sync=True)
+bare = Bare()
+bare""",
+    "bare-updates": f"""
+begun = []
+for number in range({EVENTS}):
+    time.sleep(0.5)
+    begun.append(time.time())
+    bare.value += 1
+time.sleep(1)
+print(json.dumps(begun))""",
+    **{
+        f"lab-{size}": f"""
+lab = Lab("bench", nodes=1)
+lab.plugin("nvidia.com/gpu", devices={size})
+lab.show(paced=False)"""
+        for size in (8, 200)
+    },
+    **{
+        f"flips-{size}": f"""
+begun = []
+for number in range({EVENTS}):
+    time.sleep(0.5)
+    begun.append(time.time())
+    lab.set_health("d0", number % 2 == 1)
+time.sleep(1)
+print(json.dumps(begun))"""
+        for size in (8, 200)
+    },
+}
+
+
+@dataclass(slots=True)
+class Received:
+    """What the page receives on its web sockets."""
+
+    sizes: list[int] = field(default_factory=list)
+
+    def listen(self, socket: WebSocket) -> None:
+        socket.on("framereceived", lambda data: self.sizes.append(len(data)))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Some events, half a second apart: the time from each to its change in the page in milliseconds; traffic."""
+
+    took: list[float]
+    messages: float
+    size: float
+
+    @property
+    def middle(self) -> float:
+        return statistics.median(self.took)
+
+
+class Bench:
+    """The notebook in a page."""
+
+    def __init__(self, browser: Browser, server: LabServer, folder: Path) -> None:
+        kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+        made = [nbformat.v4.new_code_cell(source.strip(), id=name) for name, source in CELLS.items()]
+        document = nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": kernel})
+        file = folder / "bench.ipynb"
+        nbformat.write(document, file)
+        content = {"type": "notebook", "format": "json", "content": json.loads(file.read_text())}
+        server.api("/api/contents/bench.ipynb", content, "PUT")
+        self.received = Received()
+        page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+        page.on("websocket", lambda socket: self.received.listen(socket))
+        self.lab = LabPage(page, server)
+        self.lab.open("bench.ipynb")
+        self.cells = CellPage(page, file)
+
+    def run(self, scene: str, events: str, selector: str) -> Run:
+        """Run the cells `scene` and `events` and watch the text of an element."""
+        page = self.lab.page
+        self.cells.run(scene)
+        shown = self.cells.cell(scene).locator(".jp-OutputArea").first
+        shown.locator(selector).wait_for()
+        shown.evaluate(WATCH, selector)
+        before = len(self.received.sizes)
+        begun: list[float] = json.loads(self.cells.run(events).inner_text().splitlines()[-1])
+        seen: list[float] = page.evaluate("window.seen")
+        sizes = self.received.sizes[before:]
+        ends = [*begun[1:], begun[-1] + 0.5]
+        spans = zip(begun, ends, strict=True)
+        first = [next((at for at in seen if start <= at < end), None) for start, end in spans]
+        took = [(at - start) * 1000 for start, at in zip(begun, first, strict=True) if at is not None]
+        assert len(took) > EVENTS / 2, "most events did not reach the page in half a second"
+        return Run(took, len(sizes) / EVENTS, sum(sizes) / EVENTS)
+
+
+WATCH = """(root, selector) => {
+  const text = () => root.querySelector(selector)?.textContent;
+  let last = text();
+  window.seen = [];
+  window.watch?.disconnect();
+  window.watch = new MutationObserver(() => {
+    if (text() === last) return;
+    last = text();
+    window.seen.push((performance.timeOrigin + performance.now()) / 1000);
+  });
+  window.watch.observe(root, { subtree: true, childList: true, characterData: true });
+}"""
+STATUS = "g[data-k$='/status'] text"
+
+
+@pytest.fixture
+def bench(chromium: Browser, lab_server: LabServer, tmp_path: Path) -> Iterator[Bench]:  # noqa: F811
+    made = Bench(chromium, lab_server, tmp_path)
+    yield made
+    made.lab.page.context.close()
+    lab_server.end_kernels()
+
+
+def test_a_health_flip_in_the_page(
+    benchmark: BenchmarkFixture, bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare = bench.run("bare", "bare-updates", ".bare")
+    runs: dict[int, Run] = {}
+
+    def flips() -> None:
+        runs.update({size: bench.run(f"lab-{size}", f"flips-{size}", STATUS) for size in (8, 200)})
+
+    benchmark.pedantic(flips, rounds=1)  # type: ignore[no-untyped-call]
+    ratio = runs[8].middle / bare.middle
+    info: dict[str, Any] = {"ratio": round(ratio, 1), "goal": GOAL}
+    with capsys.disabled():
+        print(f"\na bare widget with one trait: {told(bare)}")
+        for size, run in runs.items():
+            print(f"health flip in the plugin to number in the page, {size} devices: {told(run)}")
+            info |= {f"messages {size}": run.messages, f"bytes {size}": run.size}
+        print(f"8 devices: {ratio:.1f} times the bare widget (goal: {GOAL:g})")
+    benchmark.extra_info.update(info)
+
+
+def told(run: Run) -> str:
+    return f"{run.middle:.1f} ms, {run.messages:.1f} messages and {run.size:,.0f} bytes an event"
