@@ -180,8 +180,8 @@ def test_reset_begins_anew(panel: PanelPage) -> None:
     expect(panel.pods).to_have_count(0, timeout=SECONDS)
     expect(panel.devices).to_have_count(0)
     expect(panel.svg).to_contain_text("No plugin")
-    panel.press("Make healthy")
-    expect(panel.notice).to_have_text("No device yet: start a plugin first.", timeout=SECONDS)
+    for name in ("Make healthy", "Make unhealthy", "Kill plugin", "Delete pod"):
+        expect(panel.root.get_by_role("button", name=name, exact=True)).to_be_disabled()
 
 
 def test_u11_a_cell_run_three_times_makes_one_pod_a_click(cells: CellPage, panel: PanelPage) -> None:
