@@ -101,6 +101,24 @@ def test_a_killed_plugin_and_a_new_one(panel: PanelPage) -> None:
     expect(panel.status).to_have_text("capacity 8, allocatable 8")
 
 
+def test_a_kubelet_that_restarts_finds_its_plugin_again(panel: PanelPage) -> None:
+    before = panel.log.count()
+    panel.press("Restart kubelet")
+    expect(panel.log.filter(has_text="restart the kubelet")).to_have_count(1, timeout=SECONDS)
+    expect(panel.log.filter(has_text="Register nvidia.com/gpu")).to_have_count(2, timeout=SECONDS)
+    expect(panel.status).to_have_text("capacity 3, allocatable 2", timeout=SECONDS)
+    expect(panel.phase("trainer")).to_have_text("Running · d0")
+    assert panel.log.count() > before
+
+
+def test_a_device_is_turned_by_a_click_and_by_the_keyboard(panel: PanelPage) -> None:
+    panel.device("d1").click()
+    expect(panel.phase("web")).to_have_text("Running · d1, d2", timeout=SECONDS)
+    panel.device("d0").press("Enter")
+    expect(panel.device("d0").locator(".hatch")).to_have_count(1, timeout=SECONDS)
+    expect(panel.status).to_have_text("capacity 3, allocatable 2")
+
+
 def test_u01_the_picture_on_show_moves_with_the_slider(panel: PanelPage) -> None:
     """It is the picture itself that is shown, no copy: one drawing that changes in place."""
     panel.svg.evaluate("svg => { svg.ours = true }")
