@@ -16,7 +16,6 @@ import pytest
 from playwright.sync_api import Browser, WebSocket
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from tests.browser.conftest import chromium, lab_server  # noqa: F401 (fixtures)
 from tests.browser.jupyterlab import LabPage
 from tests.browser.panel import CellPage
 from tests.lab_server import LabServer
@@ -143,7 +142,7 @@ STATUS = "g[data-k$='/status'] text"
 
 
 @pytest.fixture
-def bench(chromium: Browser, lab_server: LabServer, tmp_path: Path) -> Iterator[Bench]:  # noqa: F811
+def bench(chromium: Browser, lab_server: LabServer, tmp_path: Path) -> Iterator[Bench]:
     made = Bench(chromium, lab_server, tmp_path)
     yield made
     made.lab.page.context.close()
