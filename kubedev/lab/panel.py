@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as widgets
 
 from kubedev.api.messages import HEALTHY
+from kubedev.lab.controls import fit, offer
 from kubedev.lab.pictured import Pictured
 from kubedev.lab.scene import path_state
 from kubedev.views.catalogue import say
@@ -66,7 +67,7 @@ class Panel(Pictured):
         self._paced = paced
         self._shown = lab.position if since is None else since
         self._node = ""
-        self._opened: int | None = None
+        self._opened = self._shown
         self._setting = False
         self._closed = threading.Event()
         self._hurry = threading.Event()
@@ -106,12 +107,11 @@ class Panel(Pictured):
 
     def _frames(self) -> list[Picture]:
         """A picture for every message of the history, for pages without a kernel."""
-        return [self._drawing(self.lab, step) for step in self.lab.message_steps()]
+        with self.lab.recorded():
+            return [self._drawing(self.lab, step) for step in self.lab.message_steps()]
 
     def without_kernel(self) -> dict[str, str]:
-        """Return the picture with its frames; it opens at the step at which its cell showed it first."""
-        if self._opened is None:
-            self._opened = self.lab.position
+        """Return the picture with its frames; it opens at the step at which it was shown first."""
         return self.picture.without_kernel(sum(s <= self._opened for s in self.lab.message_steps()) - 1)
 
     def _follow(self) -> None:
@@ -172,7 +172,7 @@ class Panel(Pictured):
         self.live = self._button("panel.live", self.lab.back_to_live)
         self.go_live = self._button("panel.go-live", self.lab.go_live)
         self.pace = widgets.ToggleButton(
-            self._paced, description=say("panel.pace"), tooltip=say("panel.pace.tip"), layout=_fit()
+            self._paced, description=say("panel.pace"), tooltip=say("panel.pace.tip"), layout=fit()
         )
         self.pace.observe(self._set_pace, "value")
 
@@ -231,7 +231,7 @@ class Panel(Pictured):
             )
 
         def word(key: str) -> widgets.Widget:
-            return widgets.Label(say(key), layout=_fit())
+            return widgets.Label(say(key), layout=fit())
 
         pasted = widgets.Accordion([widgets.VBox([self.yaml, self.apply])], selected_index=None)
         pasted.set_title(0, say("panel.yaml"))
@@ -270,7 +270,7 @@ class Panel(Pictured):
             description=say(key),
             tooltip=say(f"{key}.tip"),
             button_style="primary" if primary else "",
-            layout=_fit(),
+            layout=fit(),
         )
         button.on_click(lambda _: self._do(action))
         return button
@@ -374,9 +374,9 @@ class Panel(Pictured):
         finally:
             self._setting = False
         state = lab.state
-        _offer(self.pod, [pod.name for pod in state.store.pods.values()], jump=False)
-        _offer(self.node, list(state.kubelets))
-        _offer(
+        offer(self.pod, [pod.name for pod in state.store.pods.values()], jump=False)
+        offer(self.node, list(state.kubelets))
+        offer(
             self.device,
             [
                 (say("panel.device-option", device=d.id, resource=r, node=n, health=d.health), (n, r, d.id))
@@ -392,22 +392,3 @@ class Panel(Pictured):
         self.delete.disabled = not state.store.pods
         alive = any(plugin.alive for plugin in state.plugins.values())
         self.kill.disabled = self.unhealthy.disabled = self.healthy.disabled = not alive
-
-
-def _fit() -> widgets.Layout:
-    return widgets.Layout(width="auto")
-
-
-def _offer(choice: widgets.Dropdown, options: list[Any], jump: bool = True) -> None:
-    """Change what can be chosen, and keep the choice where it is still there.
-
-    Where it is gone, the first one is chosen instead, or none without `jump`: the next click must not hit another.
-    """
-    if list(choice.options) == options:
-        return
-    kept, values = choice.value, [o[1] if isinstance(o, tuple) else o for o in options]
-    first = not choice.options
-    with choice.hold_sync():  # one message
-        choice.options = options
-        if values:
-            choice.value = kept if kept in values else values[0] if jump or first else None

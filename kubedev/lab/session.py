@@ -5,7 +5,8 @@ goes on in memory from the recorded answers, since no real process can be rewoun
 """
 
 import atexit
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -109,6 +110,15 @@ class Lab:
     def real(self) -> bool:
         """Whether the live run has sockets and processes: not in memory, nor where there are no unix sockets."""
         return self._settings[1] == "grpc" and have_unix_sockets()
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Meanwhile pictures are for a page without a kernel, where no lab can be closed."""
+        closed, self._closed = self._closed, False
+        try:
+            yield
+        finally:
+            self._closed = closed
 
     @property
     def shown_mode(self) -> "PathMode":
