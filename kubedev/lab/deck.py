@@ -31,6 +31,7 @@ TEXTS = {
 }
 register(TEXTS)
 
+# reveal.js, reveal.css and notes.js are reveal.js 4.6.1 as it came, under the MIT licence beside them.
 _ASSETS = Path(__file__).with_name("reveal")
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _CHART = "application/vnd.plotly.v1+json"
@@ -102,25 +103,22 @@ def _stacks(notebook: NotebookNode, pictures: Mapping[str, str], folder: Path) -
         if kind == "slide" or not stacks:
             stacks.append([])
         if kind == "notes":
-            page.append(f'<aside class="notes">{_notes(cell.source)}</aside>')
+            page.append(f'<aside class="notes">{_markdown(cell.source)}</aside>')
         else:
             page += _blocks(cell, kind == "fragment", pictures, folder)
     turn()
     return [stack for stack in stacks if stack]
 
 
-def _notes(source: str) -> str:
-    """A speaker's notes without the fold that hides them in the notebook."""
-    return _markdown(re.sub(r"<summary>.*?</summary>|</?details[^>]*>", "", source, flags=re.S))
-
-
 def _markdown(source: str) -> str:
-    return re.sub(r'<a class="anchor-link".*?</a>', "", markdown2html(source))
+    """Markdown as HTML, without the folds that hide notes and answers in the notebook."""
+    unfolded = re.sub(r"<summary>.*?</summary>|</?details[^>]*>", "", source, flags=re.S)
+    return re.sub(r'<a class="anchor-link".*?</a>', "", markdown2html(unfolded))
 
 
 def _blocks(cell: NotebookNode, fragment: bool, pictures: Mapping[str, str], folder: Path) -> Iterator[str]:
     """What a cell shows, in the pieces that must not be torn apart."""
-    block = partial(_block, fragment=fragment)
+    block = partial(_block, fragment=fragment, cell=cell.get("id", ""))
     if cell.cell_type == "markdown":
         html = re.sub(
             r'(?<=src=")[^":]+(?=")', lambda match: _image(folder / match[0]), _markdown(cell.source)
@@ -139,8 +137,8 @@ def _blocks(cell: NotebookNode, fragment: bool, pictures: Mapping[str, str], fol
             yield block(*shown)
 
 
-def _block(kind: str, html: str, fragment: bool) -> str:
-    return f'<div class="block {kind}"{" data-fragment" * fragment}>{html}</div>'
+def _block(kind: str, html: str, fragment: bool, cell: str) -> str:
+    return f'<div class="block {kind}" data-cell="{cell}"{" data-fragment" * fragment}>{html}</div>'
 
 
 def _image(path: Path) -> str:

@@ -51,6 +51,13 @@ def test_notes_lose_the_fold_that_hides_them_in_the_notebook() -> None:
     assert "details" not in html
 
 
+def test_an_answer_that_is_folded_in_the_notebook_is_open_on_its_slide() -> None:
+    answer = "<details><summary>Why? (Open it when you have seen the gap)</summary>\n\nBecause.\n\n</details>"
+    html = slides_of(cell("markdown", answer, "subslide"))
+    assert "<p>Because.</p>" in html
+    assert "summary" not in html
+
+
 def test_an_image_is_inside_and_a_link_to_a_lab_leads_to_its_slides(tmp_path: Path) -> None:
     import base64
 

@@ -32,6 +32,7 @@ function newPage() {
 
 const fits = (page) => page.offsetHeight <= HEIGHT;
 const isHeading = (node) => /^H[1-3]$/.test(node?.firstElementChild?.tagName);
+const isList = (node) => node.querySelector(":scope > :is(ul, ol, table)");
 const isWhole = (block) => block.matches(".picture, .chart, .image");
 
 /** Prose as one block for each heading, paragraph, list or table. */
@@ -84,14 +85,13 @@ const isLong = (block, page) => block.offsetHeight > HEIGHT - 180 && page.offset
 /** Take from a full slide its last block, and with it what must not stand there without it: heading, code, "namely:". */
 function keptWith(block, page) {
   block.remove();
-  const last = page.lastElementChild;
-  const belongs =
-    isHeading(last) ||
-    (block.matches(".output") && last.matches(".code")) ||
-    (block.querySelector(":scope > :is(ul, ol, table)") && last.querySelector(":scope > p"));
-  if (!belongs || page.children.length === 1) return [];
-  last.remove();
-  return [last];
+  const carried = [];
+  const last = () => page.children[page.children.length - 1 - carried.length];
+  if (block.matches(".output")) while (last()?.dataset.cell === block.dataset.cell) carried.unshift(last());
+  else if (isHeading(last()) || (isList(block) && last().querySelector(":scope > p"))) carried.unshift(last());
+  if (carried.length === page.children.length) return [];
+  for (const kept of carried) kept.remove();
+  return carried;
 }
 
 /** Cut a block that is higher than a slide after the last line, row or item that fits; the rest of it, if any. */
