@@ -368,9 +368,9 @@ class Panel(Pictured):
         steps = lab.message_steps()
         self._setting = True
         try:
-            with self.slider.hold_sync():  # one message
-                self.slider.max = max(len(steps) - 1, 1)
-                self.slider.value = sum(1 for step in steps if step <= self._shown) - 1
+            # Two messages: a slider in the page that gets both at once answers with its old value.
+            self.slider.max = max(len(steps) - 1, 1)
+            self.slider.value = sum(1 for step in steps if step <= self._shown) - 1
         finally:
             self._setting = False
         state = lab.state
