@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 __all__ = ["CellPage", "PanelPage"]
 
-SECONDS = 20_000  # milliseconds: real plugins and containers are started
+SECONDS = 60_000  # milliseconds: real plugins and containers are started
 
 
 class PanelPage:
