@@ -10,6 +10,9 @@ from tests.lab_server import LabServer
 Theme = Literal["light", "dark"]
 THEMES: dict[Theme, str] = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 
+# The notebook in front: JupyterLab opens those of earlier tests again behind it.
+SHOWN = ".jp-NotebookPanel:not(.lm-mod-hidden)"
+
 # Said by JupyterLab itself, with any notebook.
 NOT_OURS = ("Could not restore the debugger state",)
 
@@ -33,7 +36,7 @@ class LabPage:
         """Open a notebook of the server's folder in a theme, and wait for its kernel."""
         self.set_theme(theme)
         self.page.goto(f"{self.server.base}/lab/tree/{notebook}?token={self.server.token}")
-        self.page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=60_000)
+        self.page.locator(f"{SHOWN} .jp-Cell").first.wait_for(timeout=60_000)
         self.page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=60_000)
 
     def set_theme(self, theme: Theme) -> None:
@@ -49,11 +52,11 @@ class LabPage:
 
     def output(self, cell: int) -> Locator:
         """What the n-th code cell shows, from 0."""
-        return self.page.locator(".jp-CodeCell").nth(cell).locator(".jp-Cell-outputWrapper")
+        return self.page.locator(f"{SHOWN} .jp-CodeCell").nth(cell).locator(".jp-Cell-outputWrapper")
 
 
 _ALL_RAN = r"""() => {
-  const cells = [...document.querySelectorAll(".jp-NotebookPanel .jp-CodeCell")];
+  const cells = [...document.querySelectorAll(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell")];
   return cells.length && cells.every(cell => /\[\d+\]/.test(cell.querySelector(".jp-InputPrompt").textContent));
 }"""
 OpenLab = Callable[..., LabPage]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.jupyterlab import SHOWN
+
 __all__ = ["CellPage", "PanelPage"]
 
 SECONDS = 60_000  # milliseconds: real plugins and containers are started
@@ -108,7 +110,7 @@ class CellPage:
 
     def cell(self, cell_id: str) -> Locator:
         """A cell."""
-        return self.page.locator(".jp-NotebookPanel .jp-CodeCell").nth(self._ids.index(cell_id))
+        return self.page.locator(f"{SHOWN} .jp-CodeCell").nth(self._ids.index(cell_id))
 
     def run(self, cell_id: str) -> Locator:
         """Run a cell and wait for its end; its output."""
