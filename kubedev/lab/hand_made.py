@@ -110,11 +110,12 @@ class RegistrationLab(Lab):
         error = "" if plugin.answer == say("hand.accepted") else plugin.answer
         return Attempt(title, tuple(c for c in before if c.text != "ListAndWatch" or not error), error, note)
 
-    def _close_clusters(self) -> None:
+    def end(self) -> None:
+        """End the plugins by hand, then the rest."""
         for hand in self._hands:
             hand.end()
         self._hands = []
-        super()._close_clusters()
+        super().end()
 
 
 class HandMade:
