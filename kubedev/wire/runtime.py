@@ -4,35 +4,34 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from kubedev.cluster.state import passable
 from kubedev.wire import container_program
 
-__all__ = ["MemoryRuntime", "ProcessRuntime", "Runtime"]
+__all__ = ["Follower", "MemoryRuntime", "ProcessRuntime", "Runtime"]
 
-OnStarted = Callable[[int | None], None]
-OnLine = Callable[[str], None]
-OnEnded = Callable[[int], None]
 Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """Who is told of a container: its pid (None without a process), each line that it prints, and its exit code."""
+
+    started: Callable[[int | None], None]
+    printed: Callable[[str], None]
+    ended: Callable[[int], None]
+
 
 START_ERROR = 128  # the exit code that a real runtime gives to a container whose process cannot be started
 
 
 class Runtime(Protocol):
-    """Starts and stops containers; each start calls back with the pid, each line, and the exit code at last."""
+    """Starts and stops containers; a follower is told of the pid, each line, and the exit code at last."""
 
-    def start(
-        self,
-        key: Key,
-        pod: str,
-        envs: Mapping[str, str],
-        stays: bool,
-        on_started: OnStarted,
-        on_line: OnLine,
-        on_ended: OnEnded,
-    ) -> None:
+    def start(self, key: Key, pod: str, envs: Mapping[str, str], stays: bool, follower: Follower) -> None:
         """Start the container `key` (pod uid and name). With `stays` it runs until it is stopped."""
 
     def stop(self, key: Key) -> None:
@@ -49,16 +48,7 @@ class ProcessRuntime:
         self._processes: dict[Key, subprocess.Popen[str]] = {}
         self._threads: list[threading.Thread] = []
 
-    def start(
-        self,
-        key: Key,
-        pod: str,
-        envs: Mapping[str, str],
-        stays: bool,
-        on_started: OnStarted,
-        on_line: OnLine,
-        on_ended: OnEnded,
-    ) -> None:
+    def start(self, key: Key, pod: str, envs: Mapping[str, str], stays: bool, follower: Follower) -> None:
         command = [sys.executable, "-I", "-S", container_program.__file__, pod, key[1]]
         try:
             process = subprocess.Popen(
@@ -73,25 +63,25 @@ class ProcessRuntime:
                 start_new_session=True,  # an interrupt is for the parent, and a kernel that ends must not restart it
             )
         except OSError as error:  # an environment that is too large, for example
-            on_started(None)
-            on_line(f"cannot be started: {error.strerror}")
-            on_ended(START_ERROR)
+            follower.started(None)
+            follower.printed(f"cannot be started: {error.strerror}")
+            follower.ended(START_ERROR)
             return
         self._processes[key] = process
 
         def follow() -> None:
             assert process.stdout is not None
             for line in process.stdout:
-                on_line(line.rstrip("\n"))
+                follower.printed(line.rstrip("\n"))
             code = process.wait()
             process.stdout.close()
             if process.stdin is not None:
                 process.stdin.close()
             if self._processes.get(key) is process:
                 del self._processes[key]
-            on_ended(code)
+            follower.ended(code)
 
-        on_started(process.pid)
+        follower.started(process.pid)
         self._threads = [t for t in self._threads if t.is_alive()]
         thread = threading.Thread(target=follow, name=f"container {key[1]} of {pod}", daemon=True)
         self._threads.append(thread)
@@ -112,29 +102,20 @@ class MemoryRuntime:
     """The same without processes: for a fork, which never rewinds a real one, and where there are none."""
 
     def __init__(self) -> None:
-        self._running: dict[Key, OnEnded] = {}
+        self._running: dict[Key, Follower] = {}
 
-    def start(
-        self,
-        key: Key,
-        pod: str,
-        envs: Mapping[str, str],
-        stays: bool,
-        on_started: OnStarted,
-        on_line: OnLine,
-        on_ended: OnEnded,
-    ) -> None:
-        on_started(None)
+    def start(self, key: Key, pod: str, envs: Mapping[str, str], stays: bool, follower: Follower) -> None:
+        follower.started(None)
         for line in container_program.lines(pod, key[1], passable(envs), stays):
-            on_line(line)
+            follower.printed(line)
         if stays:
-            self._running[key] = on_ended
+            self._running[key] = follower
         else:
-            on_ended(0)
+            follower.ended(0)
 
     def stop(self, key: Key) -> None:
         if key in self._running:
-            self._running.pop(key)(0)
+            self._running.pop(key).ended(0)
 
     def close(self) -> None:
         self._running.clear()

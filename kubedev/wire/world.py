@@ -16,7 +16,7 @@ from kubedev.kubelet import events as k
 from kubedev.kubelet import registration
 from kubedev.kubelet.pods import to_stop
 from kubedev.wire.kubelet_wire import KubeletWire
-from kubedev.wire.runtime import Runtime
+from kubedev.wire.runtime import Follower, Runtime
 from kubedev.wire.transport import (
     OnPluginEvent,
     PluginEvent,
@@ -161,9 +161,11 @@ class World:
             pod.name,
             dict(effect.envs),
             not ends,
-            lambda pid: post(e.ContainerStarted(uid, name, pid, attempt)),
-            lambda line: post(e.ContainerPrinted(uid, name, line, attempt)),
-            lambda code: self._post(e.ContainerEnded(uid, name, code, attempt)),
+            Follower(
+                started=lambda pid: post(e.ContainerStarted(uid, name, pid, attempt)),
+                printed=lambda line: post(e.ContainerPrinted(uid, name, line, attempt)),
+                ended=lambda code: self._post(e.ContainerEnded(uid, name, code, attempt)),
+            ),
         )
 
 

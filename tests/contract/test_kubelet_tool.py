@@ -3,12 +3,10 @@
 import json
 import os
 import pty
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,65 +18,30 @@ from kubedev.wire.kubelet_tool import USAGE, CommandError, KubeletTool, main, pa
 from kubedev.wire.kubelet_view import typed, view
 from kubedev.wire.plugin_process import PluginProcess
 from kubedev.wire.plugin_thread import PluginThread
-from kubedev.wire.sockets import CHECKPOINT, private_directory
+from kubedev.wire.sockets import CHECKPOINT
 from tests.contract.harness import PATIENCE, nothing_left_behind
+from tests.contract.program import Program
 
 GPU = "example.com/gpu"
 
 
-@pytest.fixture
-def directory() -> Iterator[Path]:
-    path = Path(private_directory())
-    yield path
-    shutil.rmtree(path)
-
-
-STARTED: list["subprocess.Popen[str]"] = []
-
-
-@pytest.fixture(autouse=True)
-def _end_what_a_failed_test_left() -> Iterator[None]:
-    yield
-    while STARTED:
-        STARTED.pop().kill()
-
-
-class Tool:
+class Tool(Program):
     """The tool as a process."""
 
     def __init__(self, directory: Path, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "kubedev.wire.kubelet_tool", "--dir", str(directory), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+        super().__init__(
+            [sys.executable, "-m", "kubedev.wire.kubelet_tool", "--dir", str(directory), *arguments]
         )
-        STARTED.append(self.process)
         self.heard: list[dict[str, Any]] = []
-
-    def say(self, command: str) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
 
     def hear(self, event: str, **fields: Any) -> dict[str, Any]:
         """The next line of this kind with these fields; others before it are passed over."""
-        assert self.process.stdout
-        while line := self.process.stdout.readline():
+        while line := self.readline():
             told: dict[str, Any] = json.loads(line)
             self.heard.append(told)
             if told["event"] == event and fields.items() <= told.items():
                 return told
         raise AssertionError(f"no {event} {fields} among {self.heard}")
-
-    def end(self) -> int:
-        try:
-            return self.process.wait(PATIENCE)
-        finally:
-            self.process.kill()
-            for pipe in (self.process.stdin, self.process.stdout):
-                if pipe:
-                    pipe.close()
 
 
 def test_a_session(directory: Path) -> None:

@@ -21,7 +21,7 @@ from kubedev.cluster.state import ClusterState
 from kubedev.deviceplugin.plugin import Plugin, make_devices
 from kubedev.lab.session import Lab
 from kubedev.wire.plugin_process import PluginProcess
-from kubedev.wire.runtime import ProcessRuntime
+from kubedev.wire.runtime import Follower, ProcessRuntime
 from tests.contract.harness import PATIENCE, Notes, nothing_left_behind
 
 GPU = "nvidia.com/gpu"
@@ -342,6 +342,6 @@ def test_a_container_that_ends_again_and_again_is_held_back(lab: Lab) -> None:
 def test_a_container_that_cannot_be_started() -> None:
     runtime, told = ProcessRuntime(), list[object]()
     envs = {"TOO_LONG": "x" * 200_000}
-    runtime.start(("uid", "main"), "web", envs, True, told.append, told.append, told.append)
+    runtime.start(("uid", "main"), "web", envs, True, Follower(told.append, told.append, told.append))
     assert told == [None, "cannot be started: Argument list too long", 128]
     runtime.close()

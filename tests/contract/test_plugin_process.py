@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,60 +16,22 @@ import pytest
 from kubedev.deviceplugin.plugin import Plugin, make_devices
 from kubedev.wire.grpc_transport import GrpcTransport
 from kubedev.wire.plugin_process import PluginProcess
-from kubedev.wire.sockets import private_directory
 from kubedev.wire.transport import PluginEvent, endpoint_name
 from tests.contract.harness import PATIENCE, Kubelet, Notes, ids, nothing_left_behind
+from tests.contract.program import Program
 
 COMMAND = [sys.executable, "-m", "kubedev.wire.plugin_process"]
 
 
-@pytest.fixture
-def directory() -> Iterator[Path]:
-    path = Path(private_directory())
-    yield path
-    shutil.rmtree(path)
-
-
-STARTED: list["subprocess.Popen[str]"] = []
-
-
-@pytest.fixture(autouse=True)
-def _end_what_a_failed_test_left() -> Iterator[None]:
-    yield
-    while STARTED:
-        STARTED.pop().kill()
-
-
-class Tool:
-    """The command line tool, fed by hand."""
+class Tool(Program):
+    """The tool as a process."""
 
     def __init__(self, directory: Path, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [*COMMAND, "--kubelet-socket", str(directory / "kubelet.sock"), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        STARTED.append(self.process)
-
-    def say(self, line: str) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+        super().__init__([*COMMAND, "--kubelet-socket", str(directory / "kubelet.sock"), *arguments])
 
     def hear(self) -> dict[str, Any]:
-        assert self.process.stdout
-        event: dict[str, Any] = json.loads(self.process.stdout.readline())
+        event: dict[str, Any] = json.loads(self.readline())
         return event
-
-    def end(self) -> int:
-        try:
-            return self.process.wait(PATIENCE)
-        finally:
-            self.process.kill()
-            for pipe in (self.process.stdin, self.process.stdout):
-                if pipe:
-                    pipe.close()
 
 
 def test_commands_and_events(directory: Path) -> None:
