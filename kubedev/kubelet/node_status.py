@@ -67,7 +67,11 @@ def restart(state: KubeletState, checkpoint: str | None, reboot: bool, now: floa
     All connections are closed and all conversations forgotten; plugins and pods come again as events.
     """
     streams = tuple(CloseStream(client) for client in registration.clients(state.devices))
-    found = {uid: found_again(record, reboot) for uid, record in state.pods.items() if record.active}
+    found = {
+        uid: found_again(record, reboot)
+        for uid, record in state.pods.items()
+        if record.active or record.running
+    }
     running = {uid: record.running for uid, record in found.items() if record.running}
     files = ["kubelet.sock"] + ([CHECKPOINT_FILE] if checkpoint is not None else [])
     node = state.node

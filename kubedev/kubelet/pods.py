@@ -36,6 +36,7 @@ Phase = Literal["Waiting", "Admitting", "Starting", "Running", "Terminating", "S
 POD_PHASES: Mapping[tuple[Phase, str], Phase] = {
     ("Waiting", "its turn"): "Admitting",
     ("Waiting", "deleted"): "Terminating",
+    ("Waiting", "refused before the restart"): "Failed",
     ("Admitting", "admitted"): "Starting",
     ("Admitting", "refused"): "Failed",
     ("Starting", "all containers run"): "Running",

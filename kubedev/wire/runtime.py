@@ -113,9 +113,17 @@ class MemoryRuntime:
         else:
             follower.ended(0)
 
+    def running(self) -> set[Key]:
+        """The containers that run."""
+        return set(self._running)
+
+    def end(self, key: Key, code: int) -> None:
+        """End a running container with an exit code."""
+        self._running.pop(key).ended(code)
+
     def stop(self, key: Key) -> None:
         if key in self._running:
-            self._running.pop(key).ended(0)
+            self.end(key, 0)
 
     def close(self) -> None:
         self._running.clear()

@@ -63,11 +63,11 @@ class Run:
 
     def running(self) -> set[tuple[str, str]]:
         """The containers whose processes run, by pod uid and name."""
-        return set(self.backend.containers._running)
+        return self.backend.containers.running()
 
     def end_container(self, key: tuple[str, str], code: int) -> None:
         """End a container's process from outside."""
-        self.backend.containers._running.pop(key)(code)
+        self.backend.containers.end(key, code)
 
 
 def a_run(nodes: int, config: KubeletConfig) -> Run:

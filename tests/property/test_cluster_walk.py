@@ -141,10 +141,15 @@ class Walk(RuleBasedStateMachine):
         priority: int,
         steps: int,
     ) -> None:
-        name = f"{'bound' if node else 'p'}{next(self.names)}"
-        gone = self.state.store.uids - self.state.store.pods.keys()
+        kind = "bound" if node else "p"
+        name = f"{kind}{next(self.names)}"
+        gone = sorted(
+            uid
+            for uid in self.state.store.uids - self.state.store.pods.keys()
+            if uid.startswith(f"default/{kind}")
+        )
         if gone and again and not self.run.inbox:  # a name that was there before, as people do it
-            name = sorted(gone)[again % len(gone)].partition("/")[2].partition("#")[0]
+            name = gone[again % len(gone)].partition("/")[2].partition("#")[0]
         if any(pod.name == name for pod in self.state.store.pods.values()):
             return
         pod = replace(a_pod(name, asks, init, policy), node_name=node, priority=priority)

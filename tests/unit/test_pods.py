@@ -211,3 +211,16 @@ def test_a_pod_that_had_ended_before_a_restart_can_be_deleted() -> None:
     world.pods["p"] = replace(world.pods["p"], phase="Succeeded")
     world.restart()
     assert world.feed(k.PodDeleted("p")) == [k.PodTerminated("p")]
+
+
+def test_a_refused_pod_goes_on_ending_after_a_restart() -> None:
+    """Refused by a kubelet that found it running; main has ended, side has not, and the kubelet starts again."""
+    world = bound(a_pod(MAIN, init=(SIDE,)))
+    refused = replace(world.kubelet.pods["p"], phase="Failed", running=frozenset({"side"}))
+    world.kubelet = replace(world.kubelet, pods={"p": refused})
+    world.pods["p"] = replace(world.pods["p"], phase="Failed", reason="UnexpectedAdmissionError")
+    before = len(world.log)
+    world.restart()
+    effects = world.log[before:]
+    assert (started(effects), stopped(effects), statuses(effects)) == ([], ["side"], [])
+    assert world.kubelet.pods["p"].running == frozenset()
