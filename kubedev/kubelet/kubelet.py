@@ -196,14 +196,14 @@ def _bound(state: KubeletState, event: PodBound, now: float) -> Stepped:
     """A pod comes, or comes again after a restart; one that is over or is to go is not admitted any more."""
     pod = event.pod
     record = replace(state.found.get(pod.uid, PodRecord(pod)), pod=pod)
+    if pod.deletion_timestamp is not None:
+        return _delete(_with_pod(state, record), pod.uid)
     if pod.phase in ("Succeeded", "Failed"):
         if not record.running:
             return state, ()
         record = moved(record, "refused before the restart", pod.reason, pod.message)
         record = replace(record, told=(pod.phase, pod.reason, pod.message))
         return _with_pod(state, record), tuple(StopContainer(pod.uid, name) for name in to_stop(record))
-    if pod.deletion_timestamp is not None:
-        return _delete(_with_pod(state, record), pod.uid)
     return _begin(_with_pod(state, moved(record, "its turn")), event, now)
 
 

@@ -224,3 +224,12 @@ def test_a_refused_pod_goes_on_ending_after_a_restart() -> None:
     effects = world.log[before:]
     assert (started(effects), stopped(effects), statuses(effects)) == ([], ["side"], [])
     assert world.kubelet.pods["p"].running == frozenset()
+
+
+def test_a_failed_pod_that_is_to_go_goes_after_a_restart() -> None:
+    world = bound(a_pod(MAIN, policy="Never"))
+    exits(world, "main", 1)
+    world.pods["p"] = replace(world.pods["p"], phase="Failed", deletion_timestamp=1.0)
+    before = len(world.log)
+    world.restart()
+    assert world.log[before:] == [k.PodTerminated("p")]
