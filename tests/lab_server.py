@@ -21,7 +21,12 @@ ADDRESS = re.compile(r"(http://127\.0\.0\.1:(\d+))/lab/tree/(\S+)\?token=(\w+)")
 
 
 class LabServer:
-    """`kubedev lab` as a process with a home of its own; every process it starts can be found by a mark."""
+    """`kubedev lab` as a process with a home of its own; every process it starts can be found by a mark.
+
+    `folder` is where its notebooks are, if a test has to know.
+    """
+
+    folder: Path
 
     def __init__(
         self,

@@ -1,17 +1,23 @@
 """A lab in JupyterLab, as a test drives it."""
 
+import contextlib
+import json
 from collections.abc import Callable
 from typing import Literal
 
-from playwright.sync_api import ConsoleMessage, Locator, Page
+from playwright.sync_api import ConsoleMessage, Locator, Page, TimeoutError
 
+from tests.conftest import ROOT
 from tests.lab_server import LabServer
 
 Theme = Literal["light", "dark"]
 THEMES: dict[Theme, str] = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 
-# The notebook in front: JupyterLab opens those of earlier tests again behind it.
+# The notebook in front.
 SHOWN = ".jp-NotebookPanel:not(.lm-mod-hidden)"
+
+# What `kubedev lab` begins with: no notebook of an earlier test is opened again.
+WORKSPACE = json.loads((ROOT / "kubedev/lab/workspace.json").read_text("utf-8"))
 
 # Said by JupyterLab itself, with any notebook.
 NOT_OURS = ("Could not restore the debugger state",)
@@ -33,8 +39,9 @@ class LabPage:
             self.errors.append(f"{message.text} ({where})")
 
     def open(self, notebook: str, theme: Theme = "light") -> None:
-        """Open a notebook of the server's folder in a theme, and wait for its kernel."""
+        """Open a notebook of the server's folder in a theme, nothing else, and wait for its kernel."""
         self.set_theme(theme)
+        self.server.api("/lab/api/workspaces/default", WORKSPACE, "PUT")
         self.page.goto(f"{self.server.base}/lab/tree/{notebook}?token={self.server.token}")
         self.page.locator(f"{SHOWN} .jp-Cell").first.wait_for(timeout=60_000)
         self.page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=60_000)
@@ -45,9 +52,16 @@ class LabPage:
         self.server.api(path, {"raw": f'{{"theme": "{THEMES[theme]}"}}'}, "PUT")
 
     def run_all(self, timeout: float = 120) -> None:
-        """Run all cells from the menu, and wait until each has its number."""
-        self.page.get_by_role("menuitem", name="Run", exact=True).click()
-        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        """Run all cells from the menu, and wait until each has its number.
+
+        JupyterLab drops the command now and then while it still opens the notebook; then it is given again.
+        """
+        for _ in range(3):
+            self.page.get_by_role("menuitem", name="Run", exact=True).click()
+            self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+            with contextlib.suppress(TimeoutError):
+                self.page.wait_for_function(_BEGAN, timeout=15_000)
+                break
         self.page.wait_for_function(_ALL_RAN, timeout=timeout * 1000)
 
     def output(self, cell: int) -> Locator:
@@ -55,6 +69,9 @@ class LabPage:
         return self.page.locator(f"{SHOWN} .jp-CodeCell").nth(cell).locator(".jp-Cell-outputWrapper")
 
 
+_BEGAN = r"""() => [...document.querySelectorAll(
+  ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell .jp-InputPrompt"
+)].some(prompt => /\[[*\d]/.test(prompt.textContent))"""
 _ALL_RAN = r"""() => {
   const cells = [...document.querySelectorAll(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell")];
   return cells.length && cells.every(cell => /\[\d+\]/.test(cell.querySelector(".jp-InputPrompt").textContent));

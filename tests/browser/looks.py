@@ -47,7 +47,7 @@ CHECK = """() => {
 }"""
 FINE: dict[str, object] = {"empty": False, "out": [], "clipped": [], "covered": [], "small": []}
 
-# Texts on the screen inside `root` (a selector; the page by default) whose contrast to their ground is under 4.5:1.
+# Texts on the screen inside `root` (an element or a selector; the page by default) that have a contrast under 4.5:1.
 PALE = """(root) => {
   const parse = (colour) => {
     const found = colour.match(/[\\d.]+/g)?.map(Number);
@@ -63,7 +63,8 @@ PALE = """(root) => {
     return node.matches('rect, circle, path') && style.fillOpacity > 0.9 ? parse(style.fill) : null;
   };
   const pale = [];
-  const walker = document.createTreeWalker(document.querySelector(root ?? 'body'), NodeFilter.SHOW_TEXT);
+  const walker = document.createTreeWalker(
+    root instanceof Element ? root : document.querySelector(root ?? 'body'), NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode.parentElement;
     if (!walker.currentNode.data.trim() || !node.checkVisibility({ visibilityProperty: true })) continue;
@@ -76,10 +77,22 @@ PALE = """(root) => {
     if (!stack.includes(node)) continue; // outside of the window, or below something
     const ground = stack.map(painted).find(Boolean) ?? [255, 255, 255];
     const style = getComputedStyle(node);
-    const ink = parse(node instanceof SVGElement ? style.fill : style.color);
+    const [r, g, b, alpha = 1] = (node instanceof SVGElement ? style.fill : style.color).match(/[\\d.]+/g).map(Number);
+    const ink = [r, g, b].map((part, i) => alpha * part + (1 - alpha) * ground[i]);
     const [low, high] = [light(ink), light(ground)].sort((a, b) => a - b);
     const contrast = (high + 0.05) / (low + 0.05);
     if (contrast < 4.5) pale.push(`${contrast.toFixed(1)}: ${walker.currentNode.data.trim().slice(0, 40)}`);
   }
   return pale;
+}"""
+
+# Texts of a picture (an svg) that are small, or that reach over its edge.
+CUT = """(svg) => {
+  const frame = svg.getBoundingClientRect();
+  const scale = frame.width / svg.viewBox.baseVal.width;
+  return [...svg.querySelectorAll('text')].filter((text) => {
+    const box = text.getBoundingClientRect();
+    const size = parseFloat(getComputedStyle(text).fontSize) * scale;
+    return size < 13 || box.right > frame.right + 1 || box.left < frame.left - 1 || box.bottom > frame.bottom + 1;
+  }).map((text) => text.textContent);
 }"""

@@ -15,6 +15,7 @@ from kubedev.views.path import path_picture
 from kubedev.views.path_state import PathState
 from kubedev.views.picture import Picture
 from kubedev.views.svg import inline
+from tests.browser.looks import CUT
 from tests.unit.test_views_path import path_states
 
 SCRIPT = Path(live.__file__).with_name("live.js")
@@ -78,17 +79,7 @@ def test_text_is_large_enough_and_inside(chromium: Browser) -> None:
     )
     for number in range(8):
         page.get_by_role("slider", name="History").fill(str(number))
-        found = page.evaluate(
-            """() => {
-                const svg = document.querySelector('svg'), frame = svg.getBoundingClientRect();
-                const scale = frame.width / svg.viewBox.baseVal.width;
-                return [...svg.querySelectorAll('text')].filter((text) => {
-                    const box = text.getBoundingClientRect();
-                    const size = parseFloat(getComputedStyle(text).fontSize) * scale;
-                    return size < 13 || box.right > frame.right + 1 || box.left < frame.left - 1;
-                }).map((text) => text.textContent);
-            }"""
-        )
+        found = page.locator("svg").first.evaluate(CUT)
         assert found == []
     page.context.close()
 

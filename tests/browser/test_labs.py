@@ -1,0 +1,196 @@
+"""Labs 01 to 06 in JupyterLab, light and dark: every prediction, knob, button and exercise, right and wrong."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from tests.browser.jupyterlab import LabPage
+from tests.browser.looks import CUT, PALE
+from tests.browser.panel import SECONDS, CellPage
+from tests.conftest import ROOT
+from tests.lab_server import LabServer
+from tests.notebooks.exercises import answers
+
+LABS = [path.stem for path in sorted((ROOT / "labs").glob("0[1-9]-*.ipynb"))]
+OURS = "svg, .kubedev-predict, .kubedev-gap, .kubedev-check"
+
+
+class Reader(CellPage):
+    """A lab on the page, and what a reader does in it."""
+
+    def __init__(self, lab: LabPage, name: str) -> None:
+        path = ROOT / "labs" / f"{name}.ipynb"
+        super().__init__(lab.page, path)
+        self.lab, self.name = lab, name
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        self.sources = {cell["id"]: "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"}
+
+    def write(self, cell_id: str, source: str) -> None:
+        """Write a cell anew."""
+        self.cell(cell_id).locator(".cm-content").click()
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.insert_text(source)
+
+    def idle(self) -> None:
+        """Wait until what was pressed has reached the kernel, and its answer the page."""
+        self.page.wait_for_timeout(150)
+        self.page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=SECONDS)
+
+    def output(self, cell_id: str) -> Locator:
+        """What a cell shows."""
+        return self.cell(cell_id).locator(".jp-Cell-outputWrapper")
+
+    def panels(self, live: bool) -> Iterator[tuple[str, Locator]]:
+        """The pictures with controls, each with its cell: those of a lab that is `live`, or those with knobs."""
+        for cell_id in self.sources:
+            for panel in self.output(cell_id).locator(".kubedev-panel").all():
+                if live == (panel.get_by_role("button", name="Slow motion").count() > 0):
+                    yield cell_id, panel
+
+
+@pytest.fixture(
+    scope="module", params=[(lab, theme) for lab in LABS for theme in ("light", "dark")], ids="-".join
+)
+def reader(request: pytest.FixtureRequest, chromium: Browser, lab_server: LabServer) -> Iterator[Reader]:
+    """The lab as a reader has it; afterwards the page's console shows no error of ours."""
+    name, theme = request.param
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    lab = LabPage(context.new_page(), lab_server)
+    shutil.copy(
+        ROOT / "labs" / f"{name}.ipynb", lab_server.folder
+    )  # JupyterLab may have saved the other theme's
+    lab.open(f"{name}.ipynb", theme)
+    yield Reader(lab, name)
+    context.close()
+    lab_server.end_kernels()
+    assert lab.errors == []
+
+
+def test_cell_by_cell_with_predictions_right_and_wrong(reader: Reader) -> None:
+    """Every option can be chosen; what is compared is what was chosen last; the right answers are found right."""
+    forms: dict[str, Locator] = {}
+    said: dict[str, list[str]] = {}
+    compared = set()
+    for cell_id, source in reader.sources.items():
+        output = reader.run(cell_id)
+        if asked := re.search(r"^(\w+) = predict\(", source, re.M):
+            forms[asked[1]] = output.locator(".widget-toggle-buttons")
+            said[asked[1]] = [_press_all(row) for row in forms[asked[1]].all()]
+            reader.idle()
+        if (gap := re.search(r"^(\w+)\.compare\(", source, re.M)) is not None:
+            right = _compared(output, said[gap[1]])
+            for answer, row in zip(right, forms[gap[1]].all(), strict=True):
+                row.get_by_role("button", name=answer, exact=True).click()
+            reader.idle()
+            _compared(reader.run(cell_id), right)
+            compared.add(gap[1])
+        if output.locator(OURS).count():
+            output.scroll_into_view_if_needed()
+            pale = [
+                text for part in output.locator(".jp-OutputArea-output").all() for text in part.evaluate(PALE)
+            ]
+            assert (cell_id, pale) == (cell_id, [])
+    assert compared == said.keys()
+    assert len(compared) >= 3
+    assert reader.page.locator(".jp-OutputArea-output[data-mime-type*=stderr]").all_inner_texts() == []
+    assert reader.page.get_by_text("Traceback").count() == 0
+
+
+def _press_all(row: Locator) -> str:
+    """Press every option of a row, the last one with the mouse; the last one."""
+    row.evaluate("row => [...row.querySelectorAll('button')].forEach((button) => button.click())")
+    last = row.get_by_role("button").last
+    last.click()
+    return last.inner_text()
+
+
+def _compared(output: Locator, said: list[str]) -> list[str]:
+    """Check a table of what was said and what is; the right answers."""
+    rows = output.locator(".kubedev-gap tbody tr")
+    expect(rows).to_have_count(len(said), timeout=SECONDS)
+    right = []
+    for chosen, row in zip(said, rows.all(), strict=True):
+        _, before, seen, verdict = row.locator("td").all_inner_texts()
+        assert before == chosen
+        assert verdict == ("as you said" if chosen in seen.split(" or ") else "not what you said: why?")
+        right.append(seen.split(" or ")[0])
+    return right
+
+
+def test_every_knob_changes_its_picture_and_is_taken_back(reader: Reader) -> None:
+    for cell_id, panel in reader.panels(live=False):
+        start = panel.get_by_role("button", name="Reset")
+        start.evaluate("(button) => button.click()")  # later cells may have turned it
+        seen = {_settled(reader, panel)}
+        knobs = panel.locator("> .widget-hbox").first
+        for slider in knobs.get_by_role("slider").all():
+            for key in ("Home", "ArrowRight", "End"):
+                slider.press(key)
+            seen.add(_settled(reader, panel))
+        for box in knobs.locator("select").all():
+            for index in range(box.locator("option").count()):
+                box.select_option(index=index)
+                seen.add(_settled(reader, panel))
+        for tick in knobs.get_by_role("checkbox").all():
+            tick.click()
+            seen.add(_settled(reader, panel))
+        assert len(seen) > 1, cell_id
+        panel.get_by_role("button", name="◀ Back").click()
+        panel.get_by_role("button", name="Step ▶").click()
+        expect(start).to_be_enabled(timeout=SECONDS)
+        start.click()
+        expect(start).to_be_disabled(timeout=SECONDS)
+        assert _settled(reader, panel) in seen, cell_id
+
+
+def _picture(panel: Locator) -> str:
+    """The sentence and the marks, in whatever order they were drawn."""
+    return str(
+        panel.evaluate(
+            """panel => panel.querySelector('.kd-sentence').textContent
+                + [...panel.querySelectorAll('svg > g')].map((mark) => mark.outerHTML).sort().join()"""
+        )
+    )
+
+
+def _settled(reader: Reader, panel: Locator) -> str:
+    """The picture once it has stopped changing; nothing in it is cut off."""
+    before, now = "", _picture(panel)
+    while now != before:
+        reader.idle()
+        before, now = now, _picture(panel)
+    assert panel.locator("svg").first.evaluate(CUT) == []
+    return now
+
+
+def test_every_button_of_a_live_picture_can_be_pressed(reader: Reader) -> None:
+    pressed = set()
+    for _, panel in reader.panels(live=True):
+        for button in panel.locator("button").all():
+            if button.evaluate("(button) => !button.disabled && (button.click(), true)"):
+                pressed.add(button.inner_text())
+                _settled(reader, panel)
+        expect(panel.locator(".kd-sentence")).not_to_be_empty()
+    if any("show(" in source for source in reader.sources.values()):
+        assert {"Slow motion", "◀ Back", "Reset"} <= pressed
+
+
+def test_exercises_right_and_wrong(reader: Reader) -> None:
+    checks = [cell_id for cell_id in reader.sources if cell_id.endswith("-check")]
+    solved = answers(reader.name)
+    assert len(checks) == len(solved) == 3
+    for check, answer in zip(checks, solved, strict=True):
+        exercise = check.removesuffix("-check")
+        before = [i for i in reader.sources if i.startswith(f"{exercise}-") and i != check]
+        for cell_id in before:
+            reader.run(cell_id)
+        expect(reader.run(check).locator(".kubedev-check:not(.kubedev-good) li").first).to_be_visible()
+        for cell_id in before:
+            if cell_id.endswith("-yours"):
+                reader.write(cell_id, answer)
+            reader.run(cell_id)
+        expect(reader.run(check).locator(".kubedev-good")).to_be_visible()
