@@ -28,6 +28,8 @@ UPDATES_A_SECOND = 20
 BURST = 4
 """How many messages may follow one another at once after a quiet time: what one event sets off waits for nothing."""
 
+# plotly does not know the page's theme: white becomes the page's ground, dark becomes light, and hues stay.
+_DARK_CHART = "filter:invert(1) hue-rotate(180deg);mix-blend-mode:screen"
 _SCRIPT = Path(__file__).with_name("live.js")
 _PAGE_RULES = f"""
 .kubedev{{background:var(--kd-ground);color:var(--kd-ink);font-family:{FONT};font-size:15px;
@@ -49,6 +51,9 @@ _PAGE_RULES = f"""
  color:var(--kd-ink);background:var(--kd-card);border:1px solid var(--kd-edge)}}
 .kubedev .kd-steps button:disabled{{opacity:.45;cursor:default}}
 .kubedev .kd-steps input{{flex:1;max-width:420px}}
+:is([data-jp-theme-light=false],.vscode-dark) .js-plotly-plot{{{_DARK_CHART}}}
+@media(prefers-color-scheme:dark){{:root:not([data-jp-theme-light]) body:not([data-jp-theme-light])
+ .js-plotly-plot{{{_DARK_CHART}}}}}
 """
 
 

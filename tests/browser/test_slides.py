@@ -15,13 +15,20 @@ from kubedev.lab.slides import make
 from tests.browser.looks import CHECK, FINE, PALE
 from tests.conftest import ROOT
 
-LAB = ROOT / "labs" / "00-one-pod-one-gpu.ipynb"
+LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 SIZES = [(1280, 720), (1920, 1080)]
 
 
 @pytest.fixture(scope="module")
 def deck(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(LAB, tmp_path_factory.mktemp("slides"))
+    """The slides of lab 00."""
+    return make(LABS[0], tmp_path_factory.mktemp("slides"))
+
+
+@pytest.fixture(scope="module", params=LABS, ids=lambda path: path.stem)
+def any_deck(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The slides of each lab."""
+    return make(request.param, tmp_path_factory.mktemp("slides"))
 
 
 class Slides:
@@ -91,12 +98,14 @@ def small_deck(folder: Path, *cells: str) -> Path:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_u07_every_slide_is_whole_and_readable(chromium: Browser, deck: Path, size: tuple[int, int]) -> None:
-    slides = Slides(window(chromium, size), deck)
+def test_u07_every_slide_is_whole_and_readable(
+    chromium: Browser, any_deck: Path, size: tuple[int, int]
+) -> None:
+    slides = Slides(window(chromium, size), any_deck)
     found = {number: slides.page.evaluate(CHECK) for number in slides.numbers()}
     assert len(found) > 20
     assert {number: wrong for number, wrong in found.items() if wrong != FINE} == {}
-    assert slides.requests == [deck.as_uri()]
+    assert slides.requests == [any_deck.as_uri()]
     assert slides.errors == []
     slides.page.context.close()
 
@@ -246,6 +255,10 @@ def test_u05_a_chart_on_a_later_slide_has_its_size_and_needs_no_network(
     assert box is not None
     assert box["width"] >= 600
     assert slides.page.locator("section.present.page .scatterlayer .js-line").count() == 1
+    look = "getComputedStyle(document.querySelector('section.present.page .js-plotly-plot')).filter"
+    assert slides.page.evaluate(look) == "none"
+    slides.page.keyboard.press("t")  # dark, and so is the chart
+    assert "invert(1)" in slides.page.evaluate(look)
     assert len(slides.requests) == 1
     assert slides.errors == []
     slides.page.context.close()

@@ -1,10 +1,12 @@
-"""From a device that turns sick in its plugin to the number that changes in the page, in JupyterLab.
+"""What a page in JupyterLab costs: from "run all" to the first picture, and from a device to a number in the page.
 
-Beside it, in the same page and kernel, a bare widget with one trait. The kernel notes when it begins, the page
-when it shows the change; both have the machine's clock. Messages and bytes are all that the page receives.
+Beside a lab's first picture, a notebook with one empty widget. Beside a device that turns sick in its plugin, in the
+same page and kernel, a bare widget with one trait. The kernel notes when it begins, the page when it shows the
+change; both have the machine's clock. Messages and bytes are all that the page receives.
 """
 
 import json
+import shutil
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,10 +20,14 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from tests.browser.jupyterlab import LabPage
 from tests.browser.panel import CellPage
+from tests.conftest import ROOT
 from tests.lab_server import LabServer
 
 EVENTS = 20
 GOAL = 3.0
+FIRST_GOAL, BYTES_GOAL = 3.0, 1_000_000
+EMPTY = "empty.ipynb"
+LABS = [path.name for path in sorted((ROOT / "labs").glob("*.ipynb"))]
 CELLS = {
     "bare": """
 import json, time
@@ -89,17 +95,21 @@ class Run:
         return statistics.median(self.took)
 
 
+def put(server: LabServer, name: str, cells: dict[str, str]) -> Path:
+    """Write a notebook with these code cells into the server's folder."""
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    made = [nbformat.v4.new_code_cell(source.strip(), id=id_) for id_, source in cells.items()]
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": kernel}), server.folder / name
+    )
+    return server.folder / name
+
+
 class Bench:
     """The notebook in a page."""
 
-    def __init__(self, browser: Browser, server: LabServer, folder: Path) -> None:
-        kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
-        made = [nbformat.v4.new_code_cell(source.strip(), id=name) for name, source in CELLS.items()]
-        document = nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": kernel})
-        file = folder / "bench.ipynb"
-        nbformat.write(document, file)
-        content = {"type": "notebook", "format": "json", "content": json.loads(file.read_text())}
-        server.api("/api/contents/bench.ipynb", content, "PUT")
+    def __init__(self, browser: Browser, server: LabServer) -> None:
+        file = put(server, "bench.ipynb", CELLS)
         self.received = Received()
         page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
         page.on("websocket", lambda socket: self.received.listen(socket))
@@ -142,8 +152,8 @@ STATUS = "g[data-k$='/status'] text"
 
 
 @pytest.fixture
-def bench(chromium: Browser, lab_server: LabServer, tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(chromium, lab_server, tmp_path)
+def bench(chromium: Browser, lab_server: LabServer) -> Iterator[Bench]:
+    made = Bench(chromium, lab_server)
     yield made
     made.lab.page.context.close()
     lab_server.end_kernels()
@@ -168,6 +178,70 @@ def test_a_health_flip_in_the_page(
             info |= {f"messages {size}": run.messages, f"bytes {size}": run.size}
         print(f"8 devices: {ratio:.1f} times the bare widget (goal: {GOAL:g})")
     benchmark.extra_info.update(info)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A notebook of which all cells were run: milliseconds to its first picture, and bytes that the page received."""
+
+    first: float
+    size: int
+
+
+def run_all(browser: Browser, server: LabServer, notebook: str, selector: str) -> Opened:
+    """Open a notebook and run all its cells; its first picture is the first element of this selector."""
+    received = Received()
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.on("websocket", lambda socket: received.listen(socket))
+    lab = LabPage(page, server)
+    lab.open(notebook)
+    before = sum(received.sizes)
+    page.evaluate(FIRST, selector)
+    lab.run_all(timeout=180)
+    first: float = page.evaluate("window.first - window.clicked")
+    page.wait_for_timeout(500)
+    page.context.close()
+    server.end_kernels()
+    return Opened(first, sum(received.sizes) - before)
+
+
+# The last click, and the moment at which the first element of a selector is there.
+FIRST = """(selector) => {
+  document.addEventListener('click', () => { window.clicked = performance.now(); }, true);
+  const look = () => {
+    if (document.querySelector(`.jp-OutputArea ${selector}`)) window.first = performance.now();
+    else requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def test_run_all_to_the_first_picture(
+    benchmark: BenchmarkFixture,
+    chromium: Browser,
+    lab_server: LabServer,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    put(lab_server, EMPTY, {"empty": "import ipywidgets\nipywidgets.HTML()"})
+    for name in LABS:
+        shutil.copy(ROOT / "labs" / name, lab_server.folder)
+    empty = run_all(chromium, lab_server, EMPTY, ".jupyter-widgets")
+    opened: dict[str, Opened] = {}
+
+    def labs() -> None:
+        opened.update({name: run_all(chromium, lab_server, name, "svg [data-k]") for name in LABS})
+
+    benchmark.pedantic(labs, rounds=1)  # type: ignore[no-untyped-call]
+    with capsys.disabled():
+        print(f"\nrun all to an empty widget: {empty.first:.0f} ms, {empty.size:,} bytes")
+        for name, lab in opened.items():
+            ratio = lab.first / empty.first
+            print(
+                f"{name[:2]} run all to its first picture: {lab.first:.0f} ms, {ratio:.1f} times that "
+                f"(goal: {FIRST_GOAL:g}); {lab.size:,} bytes for the whole lab (goal: {BYTES_GOAL:,})"
+            )
+            benchmark.extra_info[name] = {"ratio": round(ratio, 1), "bytes": lab.size}
+    assert all(lab.first > 0 and lab.size > 10_000 for lab in opened.values())
 
 
 def told(run: Run) -> str:
