@@ -17,7 +17,7 @@ from nbconvert.filters import Highlight2HTML, ansi2html, markdown2html
 from nbformat import NotebookNode
 
 from kubedev.views.catalogue import register, say
-from kubedev.views.live import page_script, page_sheet
+from kubedev.views.live import page_script, page_sheet, unpacked
 
 __all__ = ["deck_html"]
 
@@ -177,6 +177,6 @@ def _lines(text: str) -> str:
 
 
 def _bare(html: str) -> str:
-    """A picture without the style and the script, which the page has once for all of them."""
+    """A picture with its data as JSON, without the style and the script, which the page has once for all of them."""
     script = f'<script type="module">{page_script()}</script>'
-    return html.replace(f"<style>{page_sheet()}</style>", "").replace(script, "")
+    return unpacked(html).replace(f"<style>{page_sheet()}</style>", "").replace(script, "")

@@ -9,6 +9,7 @@ from typing import Any
 import ipywidgets as widgets
 from traitlets import TraitError
 
+from kubedev.lab.controls import FIT, ROW, control
 from kubedev.lab.pictured import Pictured
 from kubedev.views.catalogue import say
 from kubedev.views.live import LivePicture
@@ -53,18 +54,17 @@ class Explorer(Pictured):
         self.back = self._button("panel.back", lambda: self.seek(self._at - 1))
         self.forward = self._button("panel.forward", lambda: self.seek(self._at + 1))
         self.reset = self._button("panel.reset", self.start_over)
-        self.slider = widgets.IntSlider(0, 0, 1, readout=False, layout=widgets.Layout(flex="1 1 auto"))
+        self.slider = control(widgets.IntSlider, 0, 0, 1, readout=False, layout={"flex": "1 1 auto"})
         self.slider.tooltip = say("frame.history")
         self.slider.observe(self._slid, "value")
         for knob in knobs.values():
             knob.observe(self._turned, "value")
-        row = widgets.Layout(flex_flow="row wrap", align_items="center")
-        name = widgets.Label(say("panel.history"), layout=widgets.Layout(width="74px"))
+        name = control(widgets.Label, say("panel.history"), layout={"width": "74px"})
         super().__init__(
             [
-                widgets.HBox(list(knobs.values()), layout=row),
+                control(widgets.HBox, list(knobs.values()), layout=ROW),
                 self.picture,
-                widgets.HBox([name, self.back, self.slider, self.forward, self.reset], layout=row),
+                control(widgets.HBox, [name, self.back, self.slider, self.forward, self.reset], layout=ROW),
             ]
         )
         self.add_class("kubedev-panel")
@@ -137,9 +137,7 @@ class Explorer(Pictured):
         return [self._draw(**{**self.history[0], **values}) for values in settings]
 
     def _button(self, key: str, action: Callable[[], None]) -> widgets.Button:
-        button = widgets.Button(
-            description=say(key), tooltip=say(f"{key}.tip"), layout=widgets.Layout(width="auto")
-        )
+        button = control(widgets.Button, description=say(key), tooltip=say(f"{key}.tip"), layout=FIT)
         button.on_click(lambda _: action())
         return button
 
@@ -148,13 +146,11 @@ def _knob(name: str, offer: Any) -> widgets.Widget:
     label = name.replace("_", " ")
     style = {"description_width": "initial"}
     if isinstance(offer, bool):
-        return widgets.Checkbox(offer, description=label, indent=False, layout=widgets.Layout(width="auto"))
+        return control(widgets.Checkbox, offer, description=label, indent=False, layout=FIT)
     if isinstance(offer, range):
         low, high, step = offer.start, offer[-1], offer.step
-        return widgets.IntSlider(low, low, high, step, description=label, style=style)
+        return control(widgets.IntSlider, low, low, high, step, description=label, style=style)
     choices = list(offer.items()) if isinstance(offer, Mapping) else list(offer)
     if not choices:
         raise ValueError(f"expected at least one choice for {name}")
-    return widgets.Dropdown(
-        options=choices, description=label, style=style, layout=widgets.Layout(width="auto")
-    )
+    return control(widgets.Dropdown, options=choices, description=label, style=style, layout=FIT)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as widgets
 
 from kubedev.api.messages import HEALTHY
-from kubedev.lab.controls import fit, offer
+from kubedev.lab.controls import FIT, ROW, control, offer
 from kubedev.lab.pictured import Pictured
 from kubedev.lab.scene import path_state
 from kubedev.views.catalogue import say
@@ -96,8 +96,8 @@ class Panel(Pictured):
             self._thread.join(2)
         self._shown = self.lab.position
         self._refresh()
-        for control in self._controls:
-            control.disabled = True
+        for each in self._controls:
+            each.disabled = True
         self._say(say("panel.asleep"))
 
     # Drawing
@@ -154,66 +154,73 @@ class Panel(Pictured):
     # Controls
 
     def _make_controls(self) -> None:
-        self.notice = widgets.HTML()
+        self.notice = control(widgets.HTML)
         self.notice.add_class("kubedev-notice")
         self.back = self._button("panel.back", self.lab.back)
         self.forward = self._button("panel.forward", self.lab.forward)
-        self.slider = widgets.IntSlider(
+        self.slider = control(
+            widgets.IntSlider,
             0,
             0,
             1,
             readout=False,
             continuous_update=True,
-            layout=widgets.Layout(flex="1 1 auto", min_width="160px"),
+            layout={"flex": "1 1 auto", "min_width": "160px"},
         )
         self.slider.description_allow_html = False
         self.slider.tooltip = say("frame.history")
         self.slider.observe(self._slid, "value")
         self.live = self._button("panel.live", self.lab.back_to_live)
         self.go_live = self._button("panel.go-live", self.lab.go_live)
-        self.pace = widgets.ToggleButton(
-            self._paced, description=say("panel.pace"), tooltip=say("panel.pace.tip"), layout=fit()
+        self.pace = control(
+            widgets.ToggleButton,
+            self._paced,
+            description=say("panel.pace"),
+            tooltip=say("panel.pace.tip"),
+            layout=FIT,
         )
         self.pace.observe(self._set_pace, "value")
 
-        self.sample = widgets.Dropdown(
-            options=list(self._samples), layout=widgets.Layout(width="250px"), tooltip=say("panel.sample")
+        self.sample = control(
+            widgets.Dropdown,
+            options=list(self._samples),
+            layout={"width": "250px"},
+            tooltip=say("panel.sample"),
         )
         self.add = self._button("panel.add", self._add, primary=True)
-        self.pod = widgets.Dropdown(
-            options=[], layout=widgets.Layout(width="190px"), tooltip=say("panel.pod")
-        )
+        self.pod = control(widgets.Dropdown, options=[], layout={"width": "190px"}, tooltip=say("panel.pod"))
         self.delete = self._button("panel.delete", self._delete)
-        self.yaml = widgets.Textarea(
-            placeholder=say("panel.yaml.hint"), layout=widgets.Layout(width="100%", height="150px")
+        self.yaml = control(
+            widgets.Textarea, placeholder=say("panel.yaml.hint"), layout={"width": "100%", "height": "150px"}
         )
         self.apply = self._button("panel.apply", self._apply_text)
 
-        self.resource = widgets.Combobox(
+        self.resource = control(
+            widgets.Combobox,
             value="nvidia.com/gpu",
             options=["nvidia.com/gpu", "example.com/dongle"],
             ensure_option=False,
-            layout=widgets.Layout(width="190px"),
+            layout={"width": "190px"},
             tooltip=say("panel.resource"),
         )
-        self.count = widgets.BoundedIntText(
-            8, 0, 512, layout=widgets.Layout(width="64px"), tooltip=say("panel.count")
+        self.count = control(
+            widgets.BoundedIntText, 8, 0, 512, layout={"width": "64px"}, tooltip=say("panel.count")
         )
-        self.numa = widgets.BoundedIntText(
-            2, 0, 8, layout=widgets.Layout(width="56px"), tooltip=say("panel.numa")
+        self.numa = control(
+            widgets.BoundedIntText, 2, 0, 8, layout={"width": "56px"}, tooltip=say("panel.numa")
         )
-        self.node = widgets.Dropdown(
-            options=[], layout=widgets.Layout(width="130px"), tooltip=say("panel.node")
+        self.node = control(
+            widgets.Dropdown, options=[], layout={"width": "130px"}, tooltip=say("panel.node")
         )
         self.start = self._button("panel.start", self._start_plugin)
         self.kill = self._button("panel.kill", self._kill_plugin)
-        self.device = widgets.Dropdown(
-            options=[], layout=widgets.Layout(width="300px"), tooltip=say("panel.device")
+        self.device = control(
+            widgets.Dropdown, options=[], layout={"width": "300px"}, tooltip=say("panel.device")
         )
         self.unhealthy = self._button("panel.unhealthy", lambda: self._health(False))
         self.healthy = self._button("panel.healthy", lambda: self._health(True))
-        self.seconds = widgets.Dropdown(
-            options=[("10 s", 10), ("60 s", 60), ("301 s", 301)], layout=widgets.Layout(width="84px")
+        self.seconds = control(
+            widgets.Dropdown, options=[("10 s", 10), ("60 s", 60), ("301 s", 301)], layout={"width": "84px"}
         )
         self.seconds.tooltip = say("panel.seconds")
         self.clock = self._button("panel.clock", lambda: self.lab.advance(self.seconds.value))
@@ -225,15 +232,15 @@ class Panel(Pictured):
 
     def _rows(self) -> list[widgets.Widget]:
         def row(label: str, *parts: widgets.Widget) -> widgets.Widget:
-            name = widgets.Label(say(label), layout=widgets.Layout(width="74px"))
-            return widgets.HBox(
-                [name, *parts], layout=widgets.Layout(flex_flow="row wrap", align_items="center")
-            )
+            name = control(widgets.Label, say(label), layout={"width": "74px"})
+            return control(widgets.HBox, [name, *parts], layout=ROW)
 
         def word(key: str) -> widgets.Widget:
-            return widgets.Label(say(key), layout=fit())
+            return control(widgets.Label, say(key), layout=FIT)
 
-        pasted = widgets.Accordion([widgets.VBox([self.yaml, self.apply])], selected_index=None)
+        pasted = control(
+            widgets.Accordion, [control(widgets.VBox, [self.yaml, self.apply])], selected_index=None
+        )
         pasted.set_title(0, say("panel.yaml"))
         above = [
             row("panel.pods", self.sample, self.add, self.pod, self.delete, self.reset),
@@ -266,11 +273,12 @@ class Panel(Pictured):
         return [*above, self.notice, self.picture, *below]
 
     def _button(self, key: str, action: Callable[[], Any], primary: bool = False) -> widgets.Button:
-        button = widgets.Button(
+        button = control(
+            widgets.Button,
             description=say(key),
             tooltip=say(f"{key}.tip"),
             button_style="primary" if primary else "",
-            layout=fit(),
+            layout=FIT,
         )
         button.on_click(lambda _: self._do(action))
         return button

@@ -135,17 +135,24 @@ def _html(kind: str, title: str, body: str) -> str:
 def _form(prediction: Prediction) -> Any:
     import ipywidgets as widgets
 
+    from kubedev.lab.controls import control
+
     def row(name: str, values: tuple[Value, ...]) -> Any:
-        choice = widgets.ToggleButtons(
+        choice = control(
+            widgets.ToggleButtons,
             options=[str(v) for v in values],
             value=str(prediction.answers[name]) if name in prediction.answers else None,
-            style=widgets.ToggleButtonsStyle(button_width="auto"),
+            style={"button_width": "auto"},
         )
         by_text = {str(v): v for v in values}
         choice.observe(lambda change: prediction.choose(**{name: by_text[change["new"]]}), "value")
-        return widgets.HBox([widgets.Label(_words(name), layout=widgets.Layout(width=width)), choice])
+        return control(widgets.HBox, [control(widgets.Label, _words(name), layout={"width": width}), choice])
 
     width = f"{max(110, *(ceil(text_width(_words(name))) for name in prediction.fields))}px"
 
-    question = widgets.HTML(_html("predict", say("predict.title"), f"<p>{escape(prediction.question)}</p>"))
-    return widgets.VBox([question, *(row(name, values) for name, values in prediction.fields.items())])
+    question = control(
+        widgets.HTML, _html("predict", say("predict.title"), f"<p>{escape(prediction.question)}</p>")
+    )
+    return control(
+        widgets.VBox, [question, *(row(name, values) for name, values in prediction.fields.items())]
+    )

@@ -179,10 +179,18 @@ function move(node, before, place, text) {
   }
 }
 
-/** Recorded frames in a page without a kernel: back, forward, and a slider. */
-function mountFrames(root) {
+/** Recorded frames in a page without a kernel. Their data are JSON, packed where many pages have to be small. */
+async function mountFrames(root) {
   root.dataset.ready = "yes";
-  const { first, steps, words } = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+  const data = root.querySelector("script[type^='application/']");
+  if (data.type === "application/json") return showFrames(root, JSON.parse(data.textContent));
+  const packed = Uint8Array.from(atob(data.textContent), (character) => character.charCodeAt(0));
+  const plain = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  showFrames(root, await new Response(plain).json());
+}
+
+/** Back, forward, and a slider. */
+function showFrames(root, { first, steps, words }) {
   const docs = [first];
   for (const step of steps) docs.push(apply(docs.at(-1), step));
   const stage = root.querySelector(".kd-stage");

@@ -5,7 +5,10 @@
 comes in between is skipped.
 """
 
+import base64
+import gzip
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +25,7 @@ from kubedev.views.picture import Picture, Table
 from kubedev.views.style import FONT
 from kubedev.views.svg import inline, style_sheet, theme_sheet
 
-__all__ = ["UPDATES_A_SECOND", "LivePicture", "frames_html", "page_script", "page_sheet"]
+__all__ = ["UPDATES_A_SECOND", "LivePicture", "frames_html", "page_script", "page_sheet", "unpacked"]
 
 UPDATES_A_SECOND = 20
 BURST = 4
@@ -177,9 +180,8 @@ def frames_html(pictures: Sequence[Picture], start: int = 0) -> str:
         "history": say("frame.history"),
         "table": say("frame.table"),
     }
-    data = json.dumps({"first": first, "steps": steps, "words": words}, ensure_ascii=False).replace(
-        "</", "<\\/"
-    )
+    data = json.dumps({"first": first, "steps": steps, "words": words}, ensure_ascii=False)
+    packed = base64.b64encode(gzip.compress(data.encode("utf-8"), mtime=0)).decode("ascii")
     picture = pictures[start]
     tables = "".join(map(_table, picture.tables))
     svg = inline(picture)
@@ -189,9 +191,19 @@ def frames_html(pictures: Sequence[Picture], start: int = 0) -> str:
         f'<div class="kd-title">{escape(picture.title)}</div>'
         f'<p class="kd-sentence">{escape(picture.sentence)}</p><div class="kd-scroll">{svg}</div>'
         f"<details><summary>{say('frame.table')}</summary>{tables}</details></div>"
-        f'<script type="application/json">{data}</script>'
+        f'<script type="application/gzip">{packed}</script>'
         f'<script type="module">{page_script()}</script></div>'
     )
+
+
+def unpacked(html: str) -> str:
+    """Return a page with frames in which their data stand as JSON: longer, and there at once."""
+
+    def plain(found: re.Match[str]) -> str:
+        data = gzip.decompress(base64.b64decode(found[1])).decode("utf-8").replace("</", "<\\/")
+        return f'<script type="application/json">{data}</script>'
+
+    return re.sub(r'<script type="application/gzip">(.*?)</script>', plain, html)
 
 
 def _table(table: Table) -> str:

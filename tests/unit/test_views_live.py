@@ -4,7 +4,7 @@ import json
 import re
 from dataclasses import replace
 
-from kubedev.views.live import LivePicture, frames_html
+from kubedev.views.live import LivePicture, frames_html, unpacked
 from kubedev.views.path import path_picture
 from kubedev.views.picture import Picture
 from kubedev.views.samples import sample_path
@@ -90,7 +90,7 @@ def test_an_action_reaches_its_handler() -> None:
 
 def test_frames_are_whole_in_themselves() -> None:
     html = frames_html([step(1), step(2), step(3)])
-    found = re.search(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
+    found = re.search(r'<script type="application/json">(.*?)</script>', unpacked(html), re.DOTALL)
     assert found is not None
     data = json.loads(found[1].replace("<\\/", "</"))
     assert len(data["steps"]) == 2
