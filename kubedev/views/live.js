@@ -241,6 +241,14 @@ function follow(model) {
   return state;
 }
 
+/** Name the controls around a picture: ipywidgets leaves the handle of a slider, and lists, without a name. */
+function nameControls(panel) {
+  for (const control of panel?.querySelectorAll("select, input, [role=slider]") ?? []) {
+    const label = control.closest(".jupyter-widgets").querySelector(".widget-label");
+    control.ariaLabel ??= label?.textContent.trim() || control.title || label?.title;
+  }
+}
+
 export default {
   render({ model, el }) {
     const state = states.get(model) ?? follow(model);
@@ -250,6 +258,7 @@ export default {
     const view = new View(stage, interactive ? (action) => model.send({ action }) : undefined);
     view.show(state.doc, table);
     state.views.add(view);
+    setTimeout(() => nameControls(el.closest(".kubedev-panel")), 500); // when they are there, too
     return () => state.views.delete(view);
   },
 };

@@ -15,7 +15,6 @@ from tests.conftest import ROOT
 from tests.lab_server import LabServer
 from tests.notebooks.exercises import answers
 
-LABS = [path.stem for path in sorted((ROOT / "labs").glob("0[1-9]-*.ipynb"))]
 OURS = "svg, .kubedev-predict, .kubedev-gap, .kubedev-check"
 
 
@@ -52,52 +51,20 @@ class Reader(CellPage):
                     yield cell_id, panel
 
 
-@pytest.fixture(
-    scope="module", params=[(lab, theme) for lab in LABS for theme in ("light", "dark")], ids="-".join
-)
+@pytest.fixture(scope="class", params=["light", "dark"])
 def reader(request: pytest.FixtureRequest, chromium: Browser, lab_server: LabServer) -> Iterator[Reader]:
     """The lab as a reader has it; afterwards the page's console shows no error of ours."""
-    name, theme = request.param
+    name = request.cls.lab
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     lab = LabPage(context.new_page(), lab_server)
     shutil.copy(
         ROOT / "labs" / f"{name}.ipynb", lab_server.folder
     )  # JupyterLab may have saved the other theme's
-    lab.open(f"{name}.ipynb", theme)
+    lab.open(f"{name}.ipynb", request.param)
     yield Reader(lab, name)
     context.close()
     lab_server.end_kernels()
     assert lab.errors == []
-
-
-def test_cell_by_cell_with_predictions_right_and_wrong(reader: Reader) -> None:
-    """Every option can be chosen; what is compared is what was chosen last; the right answers are found right."""
-    forms: dict[str, Locator] = {}
-    said: dict[str, list[str]] = {}
-    compared = set()
-    for cell_id, source in reader.sources.items():
-        output = reader.run(cell_id)
-        if asked := re.search(r"^(\w+) = predict\(", source, re.M):
-            forms[asked[1]] = output.locator(".widget-toggle-buttons")
-            said[asked[1]] = [_press_all(row) for row in forms[asked[1]].all()]
-            reader.idle()
-        if (gap := re.search(r"^(\w+)\.compare\(", source, re.M)) is not None:
-            right = _compared(output, said[gap[1]])
-            for answer, row in zip(right, forms[gap[1]].all(), strict=True):
-                row.get_by_role("button", name=answer, exact=True).click()
-            reader.idle()
-            _compared(reader.run(cell_id), right)
-            compared.add(gap[1])
-        if output.locator(OURS).count():
-            output.scroll_into_view_if_needed()
-            pale = [
-                text for part in output.locator(".jp-OutputArea-output").all() for text in part.evaluate(PALE)
-            ]
-            assert (cell_id, pale) == (cell_id, [])
-    assert compared == said.keys()
-    assert len(compared) >= 3
-    assert reader.page.locator(".jp-OutputArea-output[data-mime-type*=stderr]").all_inner_texts() == []
-    assert reader.page.get_by_text("Traceback").count() == 0
 
 
 def _press_all(row: Locator) -> str:
@@ -121,32 +88,6 @@ def _compared(output: Locator, said: list[str]) -> list[str]:
     return right
 
 
-def test_every_knob_changes_its_picture_and_is_taken_back(reader: Reader) -> None:
-    for cell_id, panel in reader.panels(live=False):
-        start = panel.get_by_role("button", name="Reset")
-        start.evaluate("(button) => button.click()")  # later cells may have turned it
-        seen = {_settled(reader, panel)}
-        knobs = panel.locator("> .widget-hbox").first
-        for slider in knobs.get_by_role("slider").all():
-            for key in ("Home", "ArrowRight", "End"):
-                slider.press(key)
-            seen.add(_settled(reader, panel))
-        for box in knobs.locator("select").all():
-            for index in range(box.locator("option").count()):
-                box.select_option(index=index)
-                seen.add(_settled(reader, panel))
-        for tick in knobs.get_by_role("checkbox").all():
-            tick.click()
-            seen.add(_settled(reader, panel))
-        assert len(seen) > 1, cell_id
-        panel.get_by_role("button", name="◀ Back").click()
-        panel.get_by_role("button", name="Step ▶").click()
-        expect(start).to_be_enabled(timeout=SECONDS)
-        start.click()
-        expect(start).to_be_disabled(timeout=SECONDS)
-        assert _settled(reader, panel) in seen, cell_id
-
-
 def _picture(panel: Locator) -> str:
     """The sentence and the marks, in whatever order they were drawn."""
     return str(
@@ -167,30 +108,126 @@ def _settled(reader: Reader, panel: Locator) -> str:
     return now
 
 
-def test_every_button_of_a_live_picture_can_be_pressed(reader: Reader) -> None:
-    pressed = set()
-    for _, panel in reader.panels(live=True):
-        for button in panel.locator("button").all():
-            if button.evaluate("(button) => !button.disabled && (button.click(), true)"):
-                pressed.add(button.inner_text())
-                _settled(reader, panel)
-        expect(panel.locator(".kd-sentence")).not_to_be_empty()
-    if any("show(" in source for source in reader.sources.values()):
-        assert {"Slow motion", "◀ Back", "Reset"} <= pressed
+class Lab:
+    """What a student does in a lab, one after another; each lab is a class, so that they can run side by side."""
+
+    lab: str
+
+    def test_cell_by_cell_with_predictions_right_and_wrong(self, reader: Reader) -> None:
+        """Every option can be chosen; what is compared is what was chosen last; the right answers are found right."""
+        forms: dict[str, Locator] = {}
+        said: dict[str, list[str]] = {}
+        compared = set()
+        for cell_id, source in reader.sources.items():
+            output = reader.run(cell_id)
+            if asked := re.search(r"^(\w+) = predict\(", source, re.M):
+                forms[asked[1]] = output.locator(".widget-toggle-buttons")
+                said[asked[1]] = [_press_all(row) for row in forms[asked[1]].all()]
+                reader.idle()
+            if (gap := re.search(r"^(\w+)\.compare\(", source, re.M)) is not None:
+                right = _compared(output, said[gap[1]])
+                for answer, row in zip(right, forms[gap[1]].all(), strict=True):
+                    row.get_by_role("button", name=answer, exact=True).click()
+                reader.idle()
+                _compared(reader.run(cell_id), right)
+                compared.add(gap[1])
+            if output.locator(OURS).count():
+                output.scroll_into_view_if_needed()
+                pale = [
+                    text
+                    for part in output.locator(".jp-OutputArea-output").all()
+                    for text in part.evaluate(PALE)
+                ]
+                assert (cell_id, pale) == (cell_id, [])
+        assert compared == said.keys()
+        assert len(compared) >= 3
+        assert reader.page.locator(".jp-OutputArea-output[data-mime-type*=stderr]").all_inner_texts() == []
+        assert reader.page.get_by_text("Traceback").count() == 0
+
+    def test_every_knob_changes_its_picture_and_is_taken_back(self, reader: Reader) -> None:
+        panels = list(reader.panels(live=False))
+        assert panels, "no cell has shown a picture with knobs"
+        for cell_id, panel in panels:
+            start = panel.get_by_role("button", name="Reset")
+            start.evaluate("(button) => button.click()")  # later cells may have turned it
+            seen = {_settled(reader, panel)}
+            knobs = panel.locator("> .widget-hbox").first
+            for slider in knobs.get_by_role("slider").all():
+                for key in ("Home", "ArrowRight", "End"):
+                    slider.press(key)
+                seen.add(_settled(reader, panel))
+            for box in knobs.locator("select").all():
+                for index in range(box.locator("option").count()):
+                    box.select_option(index=index)
+                    seen.add(_settled(reader, panel))
+            for tick in knobs.get_by_role("checkbox").all():
+                tick.click()
+                seen.add(_settled(reader, panel))
+            assert len(seen) > 1, cell_id
+            assert panel.locator(":is(select, input, [role=slider]):not([aria-label])").count() == 0
+            panel.get_by_role("button", name="◀ Back").click()
+            panel.get_by_role("button", name="Step ▶").click()
+            expect(start).to_be_enabled(timeout=SECONDS)
+            start.click()
+            expect(start).to_be_disabled(timeout=SECONDS)
+            assert _settled(reader, panel) in seen, cell_id
+
+    def test_every_button_of_a_live_picture_can_be_pressed(self, reader: Reader) -> None:
+        pressed = set()
+        for _, panel in reader.panels(live=True):
+            for button in panel.locator("button").all():
+                if button.evaluate("(button) => !button.disabled && (button.click(), true)"):
+                    pressed.add(button.text_content())
+                    _settled(reader, panel)
+            expect(panel.locator(".kd-sentence")).not_to_be_empty()
+            assert panel.locator(":is(select, input, [role=slider]):not([aria-label])").count() == 0
+        if any("show(" in source for source in reader.sources.values()):
+            assert {"Slow motion", "◀ Back", "Reset"} <= pressed
+
+    def test_exercises_right_and_wrong(self, reader: Reader) -> None:
+        checks = [cell_id for cell_id in reader.sources if cell_id.endswith("-check")]
+        solved = answers(reader.name)
+        assert len(checks) == len(solved) == 3
+        for cell_id in reader.sources:
+            if cell_id.startswith("imports"):
+                reader.run(cell_id)
+        for check, answer in zip(checks, solved, strict=True):
+            exercise = check.removesuffix("-check")
+            before = [i for i in reader.sources if i.startswith(f"{exercise}-") and i != check]
+            for cell_id in before:
+                reader.run(cell_id)
+            expect(reader.run(check).locator(".kubedev-check:not(.kubedev-good) li").first).to_be_visible()
+            for cell_id in before:
+                if cell_id.endswith("-yours"):
+                    reader.write(cell_id, answer)
+                reader.run(cell_id)
+            expect(reader.run(check).locator(".kubedev-good")).to_be_visible()
 
 
-def test_exercises_right_and_wrong(reader: Reader) -> None:
-    checks = [cell_id for cell_id in reader.sources if cell_id.endswith("-check")]
-    solved = answers(reader.name)
-    assert len(checks) == len(solved) == 3
-    for check, answer in zip(checks, solved, strict=True):
-        exercise = check.removesuffix("-check")
-        before = [i for i in reader.sources if i.startswith(f"{exercise}-") and i != check]
-        for cell_id in before:
-            reader.run(cell_id)
-        expect(reader.run(check).locator(".kubedev-check:not(.kubedev-good) li").first).to_be_visible()
-        for cell_id in before:
-            if cell_id.endswith("-yours"):
-                reader.write(cell_id, answer)
-            reader.run(cell_id)
-        expect(reader.run(check).locator(".kubedev-good")).to_be_visible()
+class Test01(Lab):
+    lab = "01-what-a-pod-asks-for"
+
+
+class Test02(Lab):
+    lab = "02-registration"
+
+
+class Test03(Lab):
+    lab = "03-list-and-watch"
+
+
+class Test04(Lab):
+    lab = "04-allocate"
+
+
+class Test05(Lab):
+    lab = "05-numa-hints"
+
+
+class Test06(Lab):
+    lab = "06-numa-merge"
+
+
+def test_every_lab_is_here() -> None:
+    labs = {path.stem for path in (ROOT / "labs").glob("*.ipynb")}
+    assert {one.lab for one in Lab.__subclasses__()} == labs - {"00-one-pod-one-gpu"}
