@@ -257,7 +257,7 @@ def devices_to_allocate(
     taking = taking.take("aligned", split.aligned, "on NUMA nodes of the mask, no more than needed")
     if taking.needed == 0:
         return taking.done()
-    why = "no aligned device is left: the plugin may choose among all that are available"
+    why = "aligned devices are not enough: the plugin may choose among all that are available"
     taking, error = yield from _take_preferred(taking, available, why)
     if error is not None:
         return taking.fail("preferred", error)

@@ -68,6 +68,8 @@ def _sorted_by_mistake(nodes: list[int], per_node: Mapping[int, set[str]]) -> li
     return nodes
 
 
-def shown(lists: Affinity) -> dict[str, list[str]]:
-    """The three lists, sorted, to be printed."""
-    return {name: sorted(getattr(lists, name)) for name in ("aligned", "unaligned", "no_affinity")}
+def shown(lists: Affinity) -> str:
+    """The three lists in a line: aligned a | unaligned - | no affinity b."""
+    names = ("aligned", "unaligned", "no_affinity")
+    found = {name.replace("_", " "): sorted(getattr(lists, name)) for name in names}
+    return " | ".join(f"{name} {' '.join(ids) or '-'}" for name, ids in found.items())
