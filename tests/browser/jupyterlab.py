@@ -51,6 +51,13 @@ class LabPage:
         path = "/lab/api/settings/@jupyterlab/apputils-extension:themes"
         self.server.api(path, {"raw": f'{{"theme": "{THEMES[theme]}"}}'}, "PUT")
 
+    def turn(self, theme: Theme) -> None:
+        """Choose a theme from the menu, for the page as it is."""
+        self.page.get_by_role("menuitem", name="Settings", exact=True).click()
+        self.page.locator(".lm-Menu-itemLabel").get_by_text("Theme", exact=True).click()
+        self.page.locator(".lm-Menu-itemLabel").get_by_text(THEMES[theme], exact=True).click()
+        self.page.locator(f"body[data-jp-theme-name='{THEMES[theme]}']").wait_for(state="attached")
+
     def run_all(self, timeout: float = 120) -> None:
         """Run all cells from the menu, and wait until each has its number.
 

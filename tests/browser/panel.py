@@ -1,7 +1,6 @@
 """The live picture of a lab with its controls, as a reader works them in the browser."""
 
 import json
-import re
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
@@ -100,6 +99,9 @@ class PanelPage:
         return self.root.locator("details table").nth(2).locator("tbody tr")
 
 
+_RAN = r"([prompt, before]) => prompt.textContent !== before && /\[\d+\]/.test(prompt.textContent)"
+
+
 class CellPage:
     """The code cells of a notebook in a page, by their ids in the file."""
 
@@ -119,8 +121,8 @@ class CellPage:
         before = prompt.inner_text()
         cell.locator(".cm-content").click()
         self.page.keyboard.press("Control+Enter")
-        expect(prompt).not_to_have_text(before, timeout=SECONDS)
-        expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=SECONDS)
+        handle = prompt.element_handle()
+        self.page.wait_for_function(_RAN, arg=[handle, before], timeout=SECONDS)
         return cell.locator(".jp-Cell-outputWrapper")
 
     def panel(self, cell_id: str) -> PanelPage:

@@ -20,6 +20,8 @@ TEXT_ON_GROUND = [
     ),
     ("ink", "wash"),
     ("muted", "wash"),
+    ("unhealthy", "wash"),
+    ("free", "wash"),
     *(
         ("on-accent", ground)
         for ground in ("accent", "allocated", "reusable", "free", "preferred", "unhealthy")
