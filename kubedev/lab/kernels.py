@@ -15,11 +15,14 @@ __all__ = ["kernel_settings", "private_folder", "transport"]
 _LONGEST = (
     30  # bytes: what a kernel's socket adds to the folder for temporary files comes to 68 of 103 (macOS)
 )
+TIME_TO_END = 20.0
+"""Seconds: a kernel ends its labs' processes and takes their files away, which a busy machine does slowly."""
 
 
 def kernel_settings(folder: Path) -> Config:
     """Return Jupyter's settings for one kernel that has its connection file, and its sockets, in `folder`."""
-    return Config(KernelManager={"transport": transport(), "connection_file": f"{folder}/kernel.json"})
+    manager = {"transport": transport(), "connection_file": f"{folder}/kernel.json"}
+    return Config(KernelManager={**manager, "shutdown_wait_time": TIME_TO_END})
 
 
 def transport() -> str:

@@ -97,24 +97,25 @@ def _compared(output: Locator, said: list[str]) -> list[str]:
     return right
 
 
-def _picture(panel: Locator) -> str:
-    """The sentence and the marks, in whatever order they were drawn."""
-    return str(
-        panel.evaluate(
-            """panel => panel.querySelector('.kd-sentence').textContent
-                + [...panel.querySelectorAll('svg > g')].map((mark) => mark.outerHTML).sort().join()"""
-        )
-    )
+# The sentence and the marks of a panel's picture, in whatever order they were drawn.
+_PICTURE = """panel => panel.querySelector('.kd-sentence').textContent
+  + [...panel.querySelectorAll('svg > g')].map((mark) => mark.outerHTML).sort().join()"""
 
 
-def _settled(reader: Reader, panel: Locator) -> str:
-    """The picture once it has stopped changing; nothing in it is cut off."""
-    before, now = "", _picture(panel)
+def _still(reader: Reader, panel: Locator) -> str:
+    """The picture once it has stopped changing."""
+    before, now = "", str(panel.evaluate(_PICTURE))
     while now != before:
-        reader.idle()
-        before, now = now, _picture(panel)
-    assert panel.locator("svg").first.evaluate(CUT) == []
+        reader.page.wait_for_timeout(300)
+        before, now = now, str(panel.evaluate(_PICTURE))
     return now
+
+
+def _whole(reader: Reader, panel: Locator) -> str:
+    """The picture; nothing in it is cut off."""
+    reader.idle()
+    assert panel.locator("svg").first.evaluate(CUT) == []
+    return str(panel.evaluate(_PICTURE))
 
 
 class Lab:
@@ -133,6 +134,7 @@ class Lab:
                 forms[asked[1]] = output.locator(".widget-toggle-buttons")
                 said[asked[1]] = [_press_all(row) for row in forms[asked[1]].all()]
                 reader.idle()
+                reader.idle()  # what was pressed while a message was on its way came after it
             if (gap := re.search(r"^(\w+)\.compare\(", source, re.M)) is not None:
                 right = _compared(output, said[gap[1]])
                 for answer, row in zip(right, forms[gap[1]].all(), strict=True):
@@ -152,30 +154,33 @@ class Lab:
         for cell_id, panel in panels:
             start = panel.get_by_role("button", name="Reset")
             start.evaluate("(button) => button.click()")  # later cells may have turned it
-            seen = {_settled(reader, panel)}
+            expect(start).to_be_disabled(timeout=SECONDS)
+            first = _still(reader, panel)
+            seen = {first}
             knobs = panel.locator("> .widget-hbox").first
             for slider in knobs.get_by_role("slider").all():
                 for key in ("Home", "ArrowRight", "End"):
                     slider.press(key)
-                seen.add(_settled(reader, panel))
+                seen.add(_whole(reader, panel))
             for box in knobs.locator("select").all():
-                options = range(box.locator("option").count())
-                for index in (
-                    options if reader.theme == "light" else options[-1:]
-                ):  # in the dark, the last one
+                for index in range(box.locator("option").count()):
                     box.select_option(index=index)
-                    seen.add(_settled(reader, panel))
+                    seen.add(_whole(reader, panel))
             for tick in knobs.get_by_role("checkbox").all():
                 tick.click()
-                seen.add(_settled(reader, panel))
-            assert len(seen) > 1, cell_id
+                seen.add(_whole(reader, panel))
+            assert seen > {first}, cell_id
             assert panel.locator(":is(select, input, [role=slider]):not([aria-label])").count() == 0
             panel.get_by_role("button", name="◀ Back").click()
             panel.get_by_role("button", name="Step ▶").click()
             expect(start).to_be_enabled(timeout=SECONDS)
             start.click()
             expect(start).to_be_disabled(timeout=SECONDS)
-            assert _settled(reader, panel) in seen, cell_id
+            reader.page.wait_for_function(
+                f"([panel, first]) => ({_PICTURE})(panel) === first",
+                arg=[panel.element_handle(), first],
+                timeout=SECONDS,
+            )
 
     def test_every_button_of_a_live_picture_can_be_pressed(self, reader: Reader) -> None:
         pressed = set()
@@ -183,7 +188,7 @@ class Lab:
             for button in panel.locator("button").all():
                 if button.evaluate("(button) => !button.disabled && (button.click(), true)"):
                     pressed.add(button.text_content())
-                    _settled(reader, panel)
+                    _whole(reader, panel)
             expect(panel.locator(".kd-sentence")).not_to_be_empty()
             assert panel.locator(":is(select, input, [role=slider]):not([aria-label])").count() == 0
         if any("show(" in source for source in reader.sources.values()):
