@@ -9,9 +9,8 @@ from typing import Any
 import ipywidgets as widgets
 from traitlets import TraitError
 
-from kubedev.lab.controls import FIT, ROW, control
+from kubedev.lab.controls import FIT, ROW, button, control, history_slider, row
 from kubedev.lab.pictured import Pictured
-from kubedev.views.catalogue import say
 from kubedev.views.live import LivePicture
 from kubedev.views.picture import Picture
 
@@ -51,20 +50,18 @@ class Explorer(Pictured):
         self.history: list[Values] = [self.values]
         self._at = 0
         self.picture = LivePicture(draw(**self.values), on_action=self._clicked, frames=self._frames)
-        self.back = self._button("panel.back", lambda: self.seek(self._at - 1))
-        self.forward = self._button("panel.forward", lambda: self.seek(self._at + 1))
-        self.reset = self._button("panel.reset", self.start_over)
-        self.slider = control(widgets.IntSlider, 0, 0, 1, readout=False, layout={"flex": "1 1 auto"})
-        self.slider.tooltip = say("frame.history")
+        self.back = button("panel.back", lambda: self.seek(self._at - 1))
+        self.forward = button("panel.forward", lambda: self.seek(self._at + 1))
+        self.reset = button("panel.reset", self.start_over)
+        self.slider = history_slider()
         self.slider.observe(self._slid, "value")
         for knob in knobs.values():
             knob.observe(self._turned, "value")
-        name = control(widgets.Label, say("panel.history"), layout={"width": "74px"})
         super().__init__(
             [
                 control(widgets.HBox, list(knobs.values()), layout=ROW),
                 self.picture,
-                control(widgets.HBox, [name, self.back, self.slider, self.forward, self.reset], layout=ROW),
+                row("panel.history", self.back, self.slider, self.forward, self.reset),
             ]
         )
         self.add_class("kubedev-panel")
@@ -135,11 +132,6 @@ class Explorer(Pictured):
     def _frames(self) -> list[Picture]:
         settings: Iterable[Mapping[str, Any]] = self._steps or self.history
         return [self._draw(**{**self.history[0], **values}) for values in settings]
-
-    def _button(self, key: str, action: Callable[[], None]) -> widgets.Button:
-        button = control(widgets.Button, description=say(key), tooltip=say(f"{key}.tip"), layout=FIT)
-        button.on_click(lambda _: action())
-        return button
 
 
 def _knob(name: str, offer: Any) -> widgets.Widget:

@@ -1,6 +1,5 @@
 """The live picture of a lab with its buttons: everything they do can be done in code as well."""
 
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as widgets
 
 from kubedev.api.messages import HEALTHY
-from kubedev.lab.controls import FIT, ROW, control, offer
+from kubedev.lab.controls import FIT, button, control, history_slider, offer, row
 from kubedev.lab.pictured import Pictured
+from kubedev.lab.player import Player
 from kubedev.lab.scene import path_state
 from kubedev.views.catalogue import say
 from kubedev.views.live import LivePicture
@@ -26,12 +26,6 @@ __all__ = ["Draw", "Panel", "draw_path"]
 
 Draw = Callable[["Lab", int], Picture]
 """Draws a step of a lab's history."""
-
-PACE = 0.8
-"""How long each message is shown when the picture follows what happens, in seconds."""
-
-SETTLE = 0.05
-"""How long at most the picture waits for the end of an event when it shows only what comes of it, in seconds."""
 
 
 def draw_path(lab: "Lab", step: int) -> Picture:
@@ -64,37 +58,23 @@ class Panel(Pictured):
         self.lab = lab
         self._drawing = draw or draw_path
         self._samples = samples
-        self._paced = paced
-        self._shown = lab.position if since is None else since
-        self._node = ""
-        self._opened = self._shown
+        self._opened = lab.position if since is None else since
+        self._player = Player(lab, self._refresh, self._opened, paced)
         self._setting = False
-        self._closed = threading.Event()
-        self._hurry = threading.Event()
-        self._news = threading.Event()
         self._work = ThreadPoolExecutor(1, thread_name_prefix="kubedev panel")
         self.picture = LivePicture(self._draw(), on_action=self._clicked, frames=self._frames)
-        self._make_controls()
+        self._make_controls(paced)
         super().__init__(self._rows())
         self.add_class("kubedev-panel")
-        self._unlisten = lab.listen(self._news.set)
-        self._thread = threading.Thread(target=self._follow, name="kubedev player", daemon=True)
-        self._thread.start()
         self._refresh()
-        self._news.set()
+        self._player.start()
 
     def sleep(self) -> None:
         """Follow no more: the picture stays with the latest state, and its buttons say why they do nothing."""
-        if self._closed.is_set():
+        if self._player.stopped:
             return
-        self._closed.set()
-        self._hurry.set()
-        self._news.set()
-        self._unlisten()
+        self._player.stop()
         self._work.shutdown(wait=False, cancel_futures=True)
-        if threading.current_thread() is not self._thread:
-            self._thread.join(2)
-        self._shown = self.lab.position
         self._refresh()
         for each in self._controls:
             each.disabled = True
@@ -103,7 +83,7 @@ class Panel(Pictured):
     # Drawing
 
     def _draw(self) -> Picture:
-        return self._drawing(self.lab, min(self._shown, len(self.lab.history) - 1))
+        return self._drawing(self.lab, min(self._player.step, len(self.lab.history) - 1))
 
     def _frames(self) -> list[Picture]:
         """A picture for every message of the history, for pages without a kernel."""
@@ -114,38 +94,6 @@ class Panel(Pictured):
         """Return the picture with its frames; it opens at the step at which it was shown first."""
         return self.picture.without_kernel(sum(s <= self._opened for s in self.lab.message_steps()) - 1)
 
-    def _follow(self) -> None:
-        """Show one message after another; what nobody asked to see slowly is shown at once."""
-        while not self._closed.is_set():
-            self._news.wait()
-            self._news.clear()
-            self._settle()
-            while not self._closed.is_set():
-                target = self.lab.position
-                if self._shown == target:
-                    self._refresh()
-                    break
-                self._shown = self._next(target)
-                self._refresh()
-                if self._paced and self._shown != target:
-                    self._hurry.wait(PACE)
-
-    def _settle(self) -> None:
-        """Without slow motion, and on the way to now, wait a moment for what else comes of the event."""
-        end = time.monotonic() + SETTLE
-        while not (self._paced or self.lab.mode == "replay" or self.lab.state.idle or self._closed.is_set()):
-            left = end - time.monotonic()
-            if left <= 0:
-                return
-            self._news.wait(left)
-            self._news.clear()
-
-    def _next(self, target: int) -> int:
-        """The step to show next on the way to `target`: the next message forwards, at once anywhere else."""
-        if not self._paced or target < self._shown or self.lab.mode == "replay":
-            return target
-        return next((step for step in self.lab.message_steps() if self._shown < step < target), target)
-
     def _refresh(self) -> None:
         self.picture.show(self._draw())
         time.sleep(0.001)  # the thread that sends it goes first, the controls may follow
@@ -153,33 +101,23 @@ class Panel(Pictured):
 
     # Controls
 
-    def _make_controls(self) -> None:
+    def _make_controls(self, paced: bool) -> None:
         self.notice = control(widgets.HTML)
         self.notice.add_class("kubedev-notice")
         self.back = self._button("panel.back", self.lab.back)
         self.forward = self._button("panel.forward", self.lab.forward)
-        self.slider = control(
-            widgets.IntSlider,
-            0,
-            0,
-            1,
-            readout=False,
-            continuous_update=True,
-            layout={"flex": "1 1 auto", "min_width": "160px"},
-        )
-        self.slider.description_allow_html = False
-        self.slider.tooltip = say("frame.history")
+        self.slider = history_slider()
         self.slider.observe(self._slid, "value")
         self.live = self._button("panel.live", self.lab.back_to_live)
         self.go_live = self._button("panel.go-live", self.lab.go_live)
         self.pace = control(
             widgets.ToggleButton,
-            self._paced,
+            paced,
             description=say("panel.pace"),
             tooltip=say("panel.pace.tip"),
             layout=FIT,
         )
-        self.pace.observe(self._set_pace, "value")
+        self.pace.observe(lambda change: self._player.pace(change["new"]), "value")
 
         self.sample = control(
             widgets.Dropdown,
@@ -231,10 +169,6 @@ class Panel(Pictured):
         ]
 
     def _rows(self) -> list[widgets.Widget]:
-        def row(label: str, *parts: widgets.Widget) -> widgets.Widget:
-            name = control(widgets.Label, say(label), layout={"width": "74px"})
-            return control(widgets.HBox, [name, *parts], layout=ROW)
-
         def word(key: str) -> widgets.Widget:
             return control(widgets.Label, say(key), layout=FIT)
 
@@ -273,15 +207,7 @@ class Panel(Pictured):
         return [*above, self.notice, self.picture, *below]
 
     def _button(self, key: str, action: Callable[[], Any], primary: bool = False) -> widgets.Button:
-        button = control(
-            widgets.Button,
-            description=say(key),
-            tooltip=say(f"{key}.tip"),
-            button_style="primary" if primary else "",
-            layout=FIT,
-        )
-        button.on_click(lambda _: self._do(action))
-        return button
+        return button(key, lambda: self._do(action), primary)
 
     def _do(self, action: Callable[[], Any]) -> None:
         """Run an action off the kernel's thread, and show what goes wrong instead of losing it."""
@@ -293,7 +219,7 @@ class Panel(Pictured):
             except Exception as error:
                 self._say(str(error) or repr(error))
 
-        if not self._closed.is_set():
+        if not self._player.stopped:
             self._work.submit(run)
 
     def _say(self, text: str) -> None:
@@ -322,11 +248,6 @@ class Panel(Pictured):
         if not self._setting:
             steps = self.lab.message_steps()
             self._do(lambda: self.lab.seek(steps[min(change["new"], len(steps) - 1)]))
-
-    def _set_pace(self, change: dict[str, Any]) -> None:
-        """What is still to be shown when the slow motion ends is shown at once."""
-        self._paced = change["new"]
-        (self._hurry.clear if self._paced else self._hurry.set)()
 
     def _add(self) -> None:
         self._created(self.lab.apply(self._samples[self.sample.value], rename=True))
@@ -368,8 +289,7 @@ class Panel(Pictured):
 
     def _reset(self) -> None:
         self.lab.reset()
-        self._shown = self.lab.position
-        self._news.set()
+        self._player.jump()
 
     def _update_controls(self) -> None:
         lab = self.lab
@@ -378,7 +298,7 @@ class Panel(Pictured):
         try:
             # Two messages: a slider in the page that gets both at once answers with its old value.
             self.slider.max = max(len(steps) - 1, 1)
-            self.slider.value = sum(1 for step in steps if step <= self._shown) - 1
+            self.slider.value = sum(1 for step in steps if step <= self._player.step) - 1
         finally:
             self._setting = False
         state = lab.state
