@@ -11,14 +11,14 @@ __all__ = ["main"]
 
 # Command -> the module whose main(argv) runs it, and what it does.
 COMMANDS = {
-    "lab": ("kubedev.lab.launch", "open a lab in JupyterLab"),
-    "run": ("kubedev.lab.run", "execute labs without a browser and say which of them work"),
+    "lab": ("kubedev.tools.lab", "open a lab in JupyterLab"),
+    "run": ("kubedev.tools.run", "execute labs without a browser and say which of them work"),
     "kubelet": (
-        "kubedev.wire.kubelet_tool",
+        "kubedev.tools.kubelet",
         "be a kubelet's device manager on a socket directory, for any plugin",
     ),
     "plugin": ("kubedev.wire.plugin_process", "be a device plugin, for any kubelet"),
-    "slides": ("kubedev.lab.slides", "make slides of labs"),
+    "slides": ("kubedev.tools.slides", "make slides of labs"),
 }
 
 

@@ -19,7 +19,7 @@ from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Pod
 from kubedev.cluster import events as e
 from kubedev.kubelet import events as k
-from kubedev.kubelet.registration import resource_of
+from kubedev.kubelet.devices.registration import resource_of
 from kubedev.scheduler import events as s
 
 if TYPE_CHECKING:

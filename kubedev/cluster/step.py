@@ -39,8 +39,8 @@ from kubedev.cluster.log import describe
 from kubedev.cluster.state import KUBELET_SOCKET, ClusterState, ContainerState, PluginState
 from kubedev.cluster.store import WatchEvent
 from kubedev.kubelet import kubelet
-from kubedev.kubelet.checkpoint import checkpoint_text
 from kubedev.kubelet.config import KubeletConfig
+from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.events import (
     ContainerExited,
     KubeletEvent,

@@ -17,16 +17,16 @@ from kubedev.api.messages import Conversation
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Container, Pod, ResourceList
 from kubedev.api.requests import compute_pod_resource_request
-from kubedev.kubelet import topology as topology_manager
-from kubedev.kubelet.capacity import update_plugin_resources
-from kubedev.kubelet.topology import TopologyAdmission
-from kubedev.scheduler.affinity import NodeAffinity
-from kubedev.scheduler.filters import NodeName, NodePorts, host_ports
-from kubedev.scheduler.fits import InsufficientResource, fits
+from kubedev.kubelet.devices.capacity import update_plugin_resources
+from kubedev.kubelet.topology import topology as topology_manager
+from kubedev.kubelet.topology.topology import TopologyAdmission
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.node_selector import required_node_affinity
+from kubedev.scheduler.plugins.affinity import NodeAffinity
+from kubedev.scheduler.plugins.filters import NodeName, NodePorts, host_ports
+from kubedev.scheduler.plugins.fits import InsufficientResource, fits
+from kubedev.scheduler.plugins.taints import find_matching_untolerated_taint
 from kubedev.scheduler.status import Status
-from kubedev.scheduler.taints import find_matching_untolerated_taint
 
 if TYPE_CHECKING:
     from kubedev.kubelet.kubelet_state import KubeletState

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from kubedev.api.quantity import Quantity
 from kubedev.api.switches import check_switches
-from kubedev.kubelet.cpu_manager import CPUManagerState, start
-from kubedev.kubelet.cpu_policy import new_policy
-from kubedev.kubelet.cpu_topology import CPUTopology
-from kubedev.kubelet.cpuset import CPUSet
-from kubedev.kubelet.merge import NUMAInfo
-from kubedev.kubelet.topology import TopologyManager
+from kubedev.kubelet.cpu.cpu_manager import CPUManagerState, start
+from kubedev.kubelet.cpu.cpu_policy import new_policy
+from kubedev.kubelet.cpu.cpu_topology import CPUTopology
+from kubedev.kubelet.cpu.cpuset import CPUSet
+from kubedev.kubelet.topology.merge import NUMAInfo
+from kubedev.kubelet.topology.topology import TopologyManager
 
 __all__ = ["KubeletConfig"]
 

@@ -14,9 +14,10 @@ from typing import Any
 
 from kubedev.api.messages import Answer, Call, Conversation
 from kubedev.api.objects import Pod
-from kubedev.kubelet import device_manager, registration
 from kubedev.kubelet.admission import Admission, admit
-from kubedev.kubelet.capacity import allocated_resources_status, pods_to_update
+from kubedev.kubelet.devices import device_manager, registration
+from kubedev.kubelet.devices.capacity import allocated_resources_status, pods_to_update
+from kubedev.kubelet.devices.run_options import start_container
 from kubedev.kubelet.events import (
     Answered,
     Ask,
@@ -52,8 +53,7 @@ from kubedev.kubelet.pods import (
     to_start,
     to_stop,
 )
-from kubedev.kubelet.providers import within
-from kubedev.kubelet.run_options import start_container
+from kubedev.kubelet.topology.providers import within
 
 __all__ = ["KubeletState", "Talk", "new_kubelet", "step"]
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from kubedev.api.messages import Answer, Call
 from kubedev.api.objects import Node, Pod
 from kubedev.kubelet.config import KubeletConfig
-from kubedev.kubelet.cpu_manager import CPUManagerState
-from kubedev.kubelet.devices import DeviceManagerState
+from kubedev.kubelet.cpu.cpu_manager import CPUManagerState
+from kubedev.kubelet.devices.devices import DeviceManagerState
 from kubedev.kubelet.events import Effect, PluginRegistering, PodBound, PodDeleted, SourcesReady
-from kubedev.kubelet.hints import TopologyHint
 from kubedev.kubelet.pods import PodRecord
-from kubedev.kubelet.providers import CPUProvider, DeviceProvider
-from kubedev.kubelet.topology import AffinityStore, HintProvider, TopologyManager
+from kubedev.kubelet.topology.hints import TopologyHint
+from kubedev.kubelet.topology.providers import CPUProvider, DeviceProvider
+from kubedev.kubelet.topology.topology import AffinityStore, HintProvider, TopologyManager
 
 __all__ = ["Effects", "KubeletState", "Stepped", "Talk", "new_kubelet"]
 

@@ -8,8 +8,12 @@ from dataclasses import replace
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Node
 from kubedev.api.quantity import Quantity
-from kubedev.kubelet import device_manager, registration
-from kubedev.kubelet.capacity import CHECKPOINT_FILE, Capacity, should_reset_extended_resource_capacity
+from kubedev.kubelet.devices import device_manager, registration
+from kubedev.kubelet.devices.capacity import (
+    CHECKPOINT_FILE,
+    Capacity,
+    should_reset_extended_resource_capacity,
+)
 from kubedev.kubelet.events import CloseStream, NodeStatus
 from kubedev.kubelet.kubelet_state import Effects, KubeletState, Stepped
 from kubedev.kubelet.pods import found_again

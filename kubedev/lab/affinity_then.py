@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from random import Random
 
 from kubedev.api.messages import Device
-from kubedev.kubelet.allocation import Affinity
-from kubedev.kubelet.devices import NODE_WITHOUT_TOPOLOGY, Ids
-from kubedev.kubelet.hints import has_topology_alignment
+from kubedev.kubelet.devices.allocation import Affinity
+from kubedev.kubelet.devices.devices import NODE_WITHOUT_TOPOLOGY, Ids
+from kubedev.kubelet.topology.hints import has_topology_alignment
 
 __all__ = ["filter_by_affinity_then", "go_map_order", "shown"]
 

@@ -21,9 +21,9 @@ from kubedev.api.messages import (
     RpcError,
 )
 from kubedev.deviceplugin.preference import preferred_allocation
-from kubedev.kubelet.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
-from kubedev.kubelet.devices import DeviceAllocateInfo, DeviceManagerState
-from kubedev.kubelet.endpoint import Endpoint
+from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
+from kubedev.kubelet.devices.devices import DeviceAllocateInfo, DeviceManagerState
+from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.lab import texts_devices as _texts
 from kubedev.lab.rows import Rows
 from kubedev.views.allocation_multiples import allocation_multiples

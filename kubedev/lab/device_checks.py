@@ -6,8 +6,8 @@ from itertools import combinations, pairwise
 
 from kubedev.api.messages import Device, ListAndWatchResponse
 from kubedev.cluster.state import ClusterState
-from kubedev.kubelet.devices import DeviceAllocateInfo, PodDevices
-from kubedev.kubelet.run_options import device_run_container_options
+from kubedev.kubelet.devices.devices import DeviceAllocateInfo, PodDevices
+from kubedev.kubelet.devices.run_options import device_run_container_options
 from kubedev.lab.allocation_scene import Prefer, allocation_scene, decide
 from kubedev.lab.check import Checked, Invariant, devices_of
 from kubedev.lab.session import Lab

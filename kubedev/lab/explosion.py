@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from time import perf_counter
 
-from kubedev.kubelet.bitmask import iterate_bit_masks
-from kubedev.kubelet.hints import TopologyHint
-from kubedev.kubelet.merge import FilteredHints, NUMAInfo, filter_providers_hints, merge_at_once
-from kubedev.kubelet.topology import RESTRICTED, TopologyManager, decide
+from kubedev.kubelet.topology.bitmask import iterate_bit_masks
+from kubedev.kubelet.topology.hints import TopologyHint
+from kubedev.kubelet.topology.merge import FilteredHints, NUMAInfo, filter_providers_hints, merge_at_once
+from kubedev.kubelet.topology.topology import RESTRICTED, TopologyManager, decide
 from kubedev.lab.numa_machine import POLICIES
 from kubedev.views.charts import MergeTime, explosion_figure
 from kubedev.views.merge import merge_picture

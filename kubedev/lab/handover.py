@@ -23,8 +23,8 @@ from kubedev.api.quantity import Quantity
 from kubedev.cluster.cluster import ClusterError
 from kubedev.cluster.events import FromKubelet, PodCreated
 from kubedev.deviceplugin.plugin import Plugin, answer
-from kubedev.kubelet.device_manager import allocate
-from kubedev.kubelet.devices import container_devices
+from kubedev.kubelet.devices.device_manager import allocate
+from kubedev.kubelet.devices.devices import container_devices
 from kubedev.kubelet.events import Ask, StartContainer
 from kubedev.lab.allocation_scene import RESOURCE, allocation_scene, carry
 from kubedev.lab.lookup import plugin_key

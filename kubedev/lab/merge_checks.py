@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubedev.api.messages import Device
-from kubedev.kubelet.hints import TopologyHint
-from kubedev.kubelet.merge import NUMAInfo
-from kubedev.kubelet.topology import (
+from kubedev.kubelet.topology.hints import TopologyHint
+from kubedev.kubelet.topology.merge import NUMAInfo
+from kubedev.kubelet.topology.topology import (
     BEST_EFFORT,
     NO_LOCALITY,
     RESTRICTED,

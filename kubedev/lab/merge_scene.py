@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from kubedev.api.objects import Pod
-from kubedev.kubelet.allocation import filter_by_affinity
-from kubedev.kubelet.hints import TopologyHint
-from kubedev.kubelet.merge import NUMAInfo
-from kubedev.kubelet.topology import BEST_EFFORT, NONE, Alignment, TopologyManager
+from kubedev.kubelet.devices.allocation import filter_by_affinity
+from kubedev.kubelet.topology.hints import TopologyHint
+from kubedev.kubelet.topology.merge import NUMAInfo
+from kubedev.kubelet.topology.topology import BEST_EFFORT, NONE, Alignment, TopologyManager
 from kubedev.lab import texts_numa as _texts
 from kubedev.lab.numa_machine import POLICIES, Machine, full_name, pod_asking
 from kubedev.lab.numa_scene import board, device_views

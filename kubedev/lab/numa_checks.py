@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kubedev.kubelet.hints import MaskVerdict, ResourceHints
+from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints
 from kubedev.lab import texts_numa as _texts
 from kubedev.lab.explore import Explorer
 from kubedev.lab.numa_machine import POLICIES, Machine, on

@@ -21,16 +21,22 @@ from kubedev.api.messages import (
 from kubedev.api.names import CPU
 from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.quantity import Quantity
-from kubedev.kubelet.capacity import list_and_watch
 from kubedev.kubelet.config import KubeletConfig
-from kubedev.kubelet.cpu_topology import CPUTopology
-from kubedev.kubelet.devices import DeviceAllocateInfo, allocated_by, by_numa_node, container_devices, insert
-from kubedev.kubelet.endpoint import Endpoint
-from kubedev.kubelet.hints import ResourceHints
+from kubedev.kubelet.cpu.cpu_topology import CPUTopology
+from kubedev.kubelet.devices.capacity import list_and_watch
+from kubedev.kubelet.devices.devices import (
+    DeviceAllocateInfo,
+    allocated_by,
+    by_numa_node,
+    container_devices,
+    insert,
+)
+from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.kubelet.kubelet_state import KubeletState, new_kubelet
-from kubedev.kubelet.merge import NUMAInfo
 from kubedev.kubelet.pods import Phase, PodRecord
-from kubedev.kubelet.topology import (
+from kubedev.kubelet.topology.hints import ResourceHints
+from kubedev.kubelet.topology.merge import NUMAInfo
+from kubedev.kubelet.topology.topology import (
     BEST_EFFORT,
     NONE,
     RESTRICTED,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubedev.api.messages import Device
-from kubedev.kubelet.hints import MaskVerdict, ResourceHints
+from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints
 from kubedev.lab import texts_numa as _texts
 from kubedev.lab.explore import Explorer, explore
 from kubedev.lab.numa_machine import Machine, full_name

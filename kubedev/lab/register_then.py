@@ -13,9 +13,9 @@ from kubedev.api.messages import (
     RegisterRequest,
     RpcError,
 )
-from kubedev.kubelet.devices import DeviceManagerState
-from kubedev.kubelet.endpoint import PLUGIN_PHASES, Phase
-from kubedev.kubelet.registration import register, socket_path, validate
+from kubedev.kubelet.devices.devices import DeviceManagerState
+from kubedev.kubelet.devices.endpoint import PLUGIN_PHASES, Phase
+from kubedev.kubelet.devices.registration import register, socket_path, validate
 from kubedev.lab.registration_scene import KUBELET, asked, options_words
 from kubedev.views.catalogue import say
 from kubedev.views.picture import Picture

@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Iterator
 
 from kubedev.cluster.state import ClusterState
-from kubedev.kubelet.devices import DeviceManagerState
+from kubedev.kubelet.devices.devices import DeviceManagerState
 from kubedev.lab import texts_registration as _texts
 from kubedev.lab.check import Invariant
 from kubedev.views.catalogue import say

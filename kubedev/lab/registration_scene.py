@@ -9,8 +9,8 @@ from kubedev.cluster import events as e
 from kubedev.cluster.history import History
 from kubedev.cluster.state import ClusterState
 from kubedev.kubelet import events as k
-from kubedev.kubelet.endpoint import PLUGIN_PHASES, Endpoint, Phase
-from kubedev.kubelet.registration import clients
+from kubedev.kubelet.devices.endpoint import PLUGIN_PHASES, Endpoint, Phase
+from kubedev.kubelet.devices.registration import clients
 from kubedev.lab import texts_registration as _texts
 from kubedev.lab.session import Lab
 from kubedev.views.catalogue import say

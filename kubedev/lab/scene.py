@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from kubedev.api.objects import ResourceList
 from kubedev.cluster.events import FromKubelet
 from kubedev.cluster.state import ClusterState, ContainerState, Message
+from kubedev.kubelet.devices.registration import clients
 from kubedev.kubelet.events import OpenStream, PodBound
 from kubedev.kubelet.kubelet import KubeletState
-from kubedev.kubelet.registration import clients
 from kubedev.lab import texts as _texts
 from kubedev.views.catalogue import say
 from kubedev.views.path_state import (

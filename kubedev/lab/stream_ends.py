@@ -16,7 +16,7 @@ from kubedev.api.messages import VERSION, Device, RegisterRequest
 from kubedev.api.objects import Node
 from kubedev.deviceplugin.plugin import Plugin, make_devices
 from kubedev.kubelet import events as k
-from kubedev.kubelet.checkpoint import checkpoint_text
+from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.kubelet import new_kubelet, step
 from kubedev.lab.timeline_scene import sample_of
 from kubedev.views.live import LivePicture

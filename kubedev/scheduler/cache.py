@@ -16,7 +16,7 @@ from kubedev.api.objects import Node, Pod
 from kubedev.scheduler.by_uid import PodsByUid
 from kubedev.scheduler.node_info import NO_NODE, NodeInfo
 from kubedev.scheduler.node_tree import NodeTree, zone_key
-from kubedev.scheduler.queued_pod import key_of
+from kubedev.scheduler.queue.queued_pod import key_of
 
 __all__ = ["AssumedPod", "Cache", "CacheError"]
 

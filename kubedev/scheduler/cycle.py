@@ -13,7 +13,7 @@ from kubedev.api.objects import Pod
 from kubedev.scheduler.diagnosis import NO_NODES_AVAILABLE, NodeToStatus, fit_error
 from kubedev.scheduler.framework import Framework, PreFiltered, num_feasible_nodes_to_find
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.post_filter import FailedCycle, PostFilterResult, run_post_filters
+from kubedev.scheduler.preemption.post_filter import FailedCycle, PostFilterResult, run_post_filters
 from kubedev.scheduler.scoring import ScoreError, Scores, prioritize_nodes
 from kubedev.scheduler.snapshot import NodeCheck, NodeChecker, Snapshot
 from kubedev.scheduler.status import Code, Status

@@ -27,9 +27,9 @@ from typing import Any, Protocol
 
 from kubedev.api.objects import Pod
 from kubedev.scheduler.context import Context
-from kubedev.scheduler.default_hints import DEFAULT_EVENTS
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.queueing_hints import EVERY_EVENT, HintMap, RegisteredEvent, hint_map
+from kubedev.scheduler.queue.default_hints import DEFAULT_EVENTS
+from kubedev.scheduler.queue.queueing_hints import EVERY_EVENT, HintMap, RegisteredEvent, hint_map
 from kubedev.scheduler.scores import DEFAULT_WEIGHTS
 from kubedev.scheduler.status import SUCCESS, Code, Status
 

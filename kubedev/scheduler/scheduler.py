@@ -17,7 +17,6 @@ from dataclasses import replace
 
 from kubedev.api.objects import Pod
 from kubedev.scheduler.cache import CacheError
-from kubedev.scheduler.cluster_events import ASSIGNED_POD_DELETE
 from kubedev.scheduler.cycle import Choose, Decision, Outcome, first_by_name, schedule_one
 from kubedev.scheduler.diagnosis import NodeToStatus, fit_error
 from kubedev.scheduler.events import (
@@ -28,8 +27,9 @@ from kubedev.scheduler.events import (
     Message,
     PatchPodStatus,
 )
-from kubedev.scheduler.preemption import Preemption
-from kubedev.scheduler.queued_pod import key_of
+from kubedev.scheduler.preemption.preemption import Preemption
+from kubedev.scheduler.queue.cluster_events import ASSIGNED_POD_DELETE
+from kubedev.scheduler.queue.queued_pod import key_of
 from kubedev.scheduler.scheduler_state import SchedulerState, snapshot_of
 from kubedev.scheduler.status import Code, Status
 from kubedev.scheduler.watch_loop import in_cache, moved, observe

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from kubedev.api.objects import Namespace, Pod, PodDisruptionBudget, Service, Workload
 from kubedev.scheduler.cache import Cache
 from kubedev.scheduler.context import Context
-from kubedev.scheduler.default_plugins import default_framework
 from kubedev.scheduler.framework import Framework
-from kubedev.scheduler.queue import SchedulingQueue
+from kubedev.scheduler.plugins.default_plugins import default_framework
+from kubedev.scheduler.queue.queue import SchedulingQueue
 from kubedev.scheduler.snapshot import Snapshot
 
 __all__ = ["Listers", "SchedulerState", "snapshot_of"]

@@ -8,7 +8,7 @@ from kubedev.api.objects import Pod, PodDisruptionBudget
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.framework import CycleState, FilterCalls, Framework, run_filters
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.nominator import Nominator
+from kubedev.scheduler.preemption.nominator import Nominator
 from kubedev.scheduler.status import Status
 
 __all__ = ["NodeCheck", "NodeChecker", "Snapshot", "priority_of"]

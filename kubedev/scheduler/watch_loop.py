@@ -9,7 +9,8 @@ from typing import Any
 
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, Service, Workload
 from kubedev.scheduler.cache import Cache, CacheError
-from kubedev.scheduler.cluster_events import (
+from kubedev.scheduler.events import Change, Effect, Message
+from kubedev.scheduler.queue.cluster_events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
     NODE_ADD,
@@ -18,7 +19,6 @@ from kubedev.scheduler.cluster_events import (
     node_scheduling_properties_change,
     pod_scheduling_properties_change,
 )
-from kubedev.scheduler.events import Change, Effect, Message
 from kubedev.scheduler.scheduler_state import SchedulerState
 
 __all__ = ["observe"]

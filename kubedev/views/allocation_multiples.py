@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kubedev.api.messages import Device
-from kubedev.kubelet.allocation import DevicesToAllocate
+from kubedev.kubelet.devices.allocation import DevicesToAllocate
 from kubedev.views.catalogue import register, say
 from kubedev.views.masks import natural, natural_list
 from kubedev.views.path_devices import numa_text

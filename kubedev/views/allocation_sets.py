@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kubedev.api.messages import Device
-from kubedev.kubelet.allocation import DevicesToAllocate, Step
+from kubedev.kubelet.devices.allocation import DevicesToAllocate, Step
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words, natural, natural_list
 from kubedev.views.path_devices import numa_text, short_names

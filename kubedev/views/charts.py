@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubedev.api.requests import PodArithmetic, Role
-from kubedev.kubelet.hints import ResourceHints
+from kubedev.kubelet.topology.hints import ResourceHints
 from kubedev.views.arithmetic import moments
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words

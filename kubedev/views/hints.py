@@ -6,8 +6,8 @@ Up to four NUMA nodes every mask has its place; on larger machines masks of one 
 
 from collections.abc import Sequence
 
-from kubedev.kubelet.bitmask import iterate_bit_masks
-from kubedev.kubelet.hints import MaskVerdict, ResourceHints
+from kubedev.kubelet.topology.bitmask import iterate_bit_masks
+from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
 from kubedev.views.picture import Box, Look, Mark, Panel, Picture, Table, Text, table

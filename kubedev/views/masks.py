@@ -1,6 +1,6 @@
 """Masks of NUMA nodes in words, and numbers that read well."""
 
-from kubedev.kubelet.bitmask import nodes_of
+from kubedev.kubelet.topology.bitmask import nodes_of
 from kubedev.views.catalogue import say
 
 __all__ = ["mask_words", "natural", "natural_list"]

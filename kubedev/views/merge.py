@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from kubedev.kubelet.hints import TopologyHint
-from kubedev.kubelet.merge import Candidate, Merge, Permutation, permutation_count, permutations
-from kubedev.kubelet.topology import PolicyDecision
+from kubedev.kubelet.topology.hints import TopologyHint
+from kubedev.kubelet.topology.merge import Candidate, Merge, Permutation, permutation_count, permutations
+from kubedev.kubelet.topology.topology import PolicyDecision
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
 from kubedev.views.picture import Band, Box, Look, Mark, Panel, Picture, Table, Text, table

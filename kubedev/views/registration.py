@@ -6,7 +6,7 @@ and nothing else. The events that may come next are listed, the one that just ca
 
 from dataclasses import dataclass
 
-from kubedev.kubelet.endpoint import PLUGIN_PHASES, Phase
+from kubedev.kubelet.devices.endpoint import PLUGIN_PHASES, Phase
 from kubedev.views.catalogue import say
 from kubedev.views.picture import Band, Box, Line, Look, Mark, Panel, Picture, Pill, Point, Table, Text, table
 from kubedev.views.style import PILL_PADDING, WIDTH, fit, fit_middle, text_width, wrap

@@ -4,12 +4,19 @@ from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions
 from kubedev.api.objects import Pod
 from kubedev.api.qos import compute_pod_qos
 from kubedev.api.requests import pod_arithmetic as work_out
-from kubedev.kubelet.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
-from kubedev.kubelet.devices import DeviceManagerState
-from kubedev.kubelet.endpoint import Endpoint
-from kubedev.kubelet.hints import ResourceHints, device_hints
-from kubedev.kubelet.merge import NUMAInfo
-from kubedev.kubelet.topology import BEST_EFFORT, NONE, RESTRICTED, SINGLE_NUMA_NODE, TopologyManager, decide
+from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
+from kubedev.kubelet.devices.devices import DeviceManagerState
+from kubedev.kubelet.devices.endpoint import Endpoint
+from kubedev.kubelet.topology.hints import ResourceHints, device_hints
+from kubedev.kubelet.topology.merge import NUMAInfo
+from kubedev.kubelet.topology.topology import (
+    BEST_EFFORT,
+    NONE,
+    RESTRICTED,
+    SINGLE_NUMA_NODE,
+    TopologyManager,
+    decide,
+)
 from kubedev.views.allocation_sets import allocation_picture
 from kubedev.views.arithmetic import arithmetic_picture
 from kubedev.views.hints import hints_picture

@@ -1,9 +1,9 @@
 """The moments that `images/` shows of labs 03 and 04 side by side."""
 
 from kubedev.api.messages import Device, DevicePluginOptions, PreferredAllocationResponse
-from kubedev.kubelet.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
-from kubedev.kubelet.devices import DeviceManagerState
-from kubedev.kubelet.endpoint import Endpoint
+from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
+from kubedev.kubelet.devices.devices import DeviceManagerState
+from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.views.allocation_multiples import allocation_multiples
 from kubedev.views.catalogue import say
 from kubedev.views.picture import Picture

@@ -3,7 +3,7 @@
 from kubedev.api.messages import VERSION
 from kubedev.api.objects import Pod
 from kubedev.api.requests import pod_arithmetic
-from kubedev.kubelet.registration import validate
+from kubedev.kubelet.devices.registration import validate
 from kubedev.views.arithmetic import Life, lives_picture
 from kubedev.views.attempts import Attempt, attempts_picture
 from kubedev.views.limits import PERIOD, LimitsRun, limits_picture

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from kubedev.kubelet.endpoint import STOP_GRACE_PERIOD
+from kubedev.kubelet.devices.endpoint import STOP_GRACE_PERIOD
 from kubedev.views.catalogue import say
 from kubedev.views.grid import lay_out
 from kubedev.views.path_devices import device_cell, numa_text, short_names

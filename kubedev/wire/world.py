@@ -13,7 +13,7 @@ from kubedev.cluster import events as e
 from kubedev.cluster.state import ClusterState, PluginState
 from kubedev.cluster.step import SOCKET_DIR
 from kubedev.kubelet import events as k
-from kubedev.kubelet import registration
+from kubedev.kubelet.devices import registration
 from kubedev.kubelet.pods import to_stop
 from kubedev.wire.kubelet_wire import KubeletWire
 from kubedev.wire.runtime import Follower, Runtime

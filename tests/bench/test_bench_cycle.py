@@ -14,9 +14,9 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from kubedev.api.objects import Node, Pod
 from kubedev.scheduler.cache import Cache
-from kubedev.scheduler.default_plugins import default_framework
 from kubedev.scheduler.events import Bind, WatchEvent
-from kubedev.scheduler.queue import SchedulingQueue
+from kubedev.scheduler.plugins.default_plugins import default_framework
+from kubedev.scheduler.queue.queue import SchedulingQueue
 from kubedev.scheduler.scheduler import SchedulerState, bind_finished, observe, schedule_next
 
 PODS_PER_NODE = 10

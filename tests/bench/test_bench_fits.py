@@ -13,8 +13,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.quantity import Quantity
 from kubedev.api.requests import compute_pod_resource_request
-from kubedev.scheduler.fits import fits
 from kubedev.scheduler.node_info import NodeInfo, PodInfo
+from kubedev.scheduler.plugins.fits import fits
 
 GPU = "nvidia.com/gpu"
 NODES, PODS = 5000, 10

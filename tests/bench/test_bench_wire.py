@@ -18,9 +18,9 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from kubedev.api.messages import Call, Device, Empty
 from kubedev.deviceplugin.plugin import Plugin, make_devices
+from kubedev.tools.kubelet import KubeletTool
 from kubedev.wire.client import PluginClient
 from kubedev.wire.codec import METHODS
-from kubedev.wire.kubelet_tool import KubeletTool
 from kubedev.wire.plugin_server import PluginServer
 from kubedev.wire.plugin_thread import PluginThread
 from kubedev.wire.sockets import private_directory

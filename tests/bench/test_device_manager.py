@@ -20,10 +20,10 @@ from kubedev.api.messages import (
     Device,
     PreferredAllocationResponse,
 )
-from kubedev.kubelet.capacity import list_and_watch
-from kubedev.kubelet.checkpoint import checkpoint_text
-from kubedev.kubelet.device_manager import allocate
-from kubedev.kubelet.devices import DeviceManagerState
+from kubedev.kubelet.devices.capacity import list_and_watch
+from kubedev.kubelet.devices.checkpoint import checkpoint_text
+from kubedev.kubelet.devices.device_manager import allocate
+from kubedev.kubelet.devices.devices import DeviceManagerState
 from tests.unit.node_world import GPU, pod
 from tests.vectors.fake_plugin import connect, talk
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from kubedev.api.messages import Device
-from kubedev.kubelet.bitmask import iterate_bit_masks
-from kubedev.kubelet.hints import TopologyHint, count_at_once, count_mask_by_mask, device_hints
-from kubedev.kubelet.merge import (
+from kubedev.kubelet.topology.bitmask import iterate_bit_masks
+from kubedev.kubelet.topology.hints import TopologyHint, count_at_once, count_mask_by_mask, device_hints
+from kubedev.kubelet.topology.merge import (
     FilteredHints,
     NUMAInfo,
     filter_providers_hints,

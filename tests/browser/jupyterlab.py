@@ -17,7 +17,7 @@ THEMES: dict[Theme, str] = {"light": "JupyterLab Light", "dark": "JupyterLab Dar
 SHOWN = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 
 # What `kubedev lab` begins with: no notebook of an earlier test is opened again.
-WORKSPACE = json.loads((ROOT / "kubedev/lab/workspace.json").read_text("utf-8"))
+WORKSPACE = json.loads((ROOT / "kubedev/tools/workspace.json").read_text("utf-8"))
 
 # Said by JupyterLab itself, with any notebook.
 NOT_OURS = ("Could not restore the debugger state",)

@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from kubedev.lab.slides import make
+from kubedev.tools.slides import make
 from tests.browser.looks import CHECK, FINE, PALE
 from tests.conftest import ROOT
 

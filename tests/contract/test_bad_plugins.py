@@ -15,10 +15,10 @@ import pytest
 
 from kubedev.api.messages import Device, ListAndWatchResponse, RegisterRequest
 from kubedev.deviceplugin.plugin import Plugin, make_devices
-from kubedev.kubelet.capacity import get_capacity
+from kubedev.kubelet.devices.capacity import get_capacity
+from kubedev.tools.kubelet import KubeletTool
 from kubedev.wire import v1beta1_pb2 as pb
 from kubedev.wire.codec import METHODS, REGISTER
-from kubedev.wire.kubelet_tool import KubeletTool
 from kubedev.wire.plugin_process import PluginProcess
 from kubedev.wire.server import SocketServer
 from kubedev.wire.sockets import private_directory

@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from kubedev.deviceplugin.plugin import Plugin, make_devices
-from kubedev.wire.kubelet_tool import USAGE, CommandError, KubeletTool, main, parse_requests
-from kubedev.wire.kubelet_view import typed, view
+from kubedev.tools.kubelet import USAGE, CommandError, KubeletTool, main, parse_requests
+from kubedev.tools.kubelet_view import typed, view
 from kubedev.wire.plugin_process import PluginProcess
 from kubedev.wire.plugin_thread import PluginThread
 from kubedev.wire.sockets import CHECKPOINT
@@ -29,9 +29,7 @@ class Tool(Program):
     """The tool as a process."""
 
     def __init__(self, directory: Path, *arguments: str) -> None:
-        super().__init__(
-            [sys.executable, "-m", "kubedev.wire.kubelet_tool", "--dir", str(directory), *arguments]
-        )
+        super().__init__([sys.executable, "-m", "kubedev.tools.kubelet", "--dir", str(directory), *arguments])
         self.heard: list[dict[str, Any]] = []
 
     def hear(self, event: str, **fields: Any) -> dict[str, Any]:
@@ -225,7 +223,7 @@ def test_the_view_shows_resources_pods_and_what_happened(directory: Path) -> Non
 
 def test_a_terminal_gets_a_live_view_and_is_left_as_it_was(directory: Path) -> None:
     master, slave = pty.openpty()
-    command = [sys.executable, "-m", "kubedev.wire.kubelet_tool", "--dir", str(directory)]
+    command = [sys.executable, "-m", "kubedev.tools.kubelet", "--dir", str(directory)]
     process = subprocess.Popen(command, stdin=slave, stdout=slave, env={**os.environ, "TERM": "xterm"})
     os.close(slave)
     shown = b""

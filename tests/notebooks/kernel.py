@@ -15,7 +15,7 @@ from uuid import uuid4
 import nbformat
 from nbclient import NotebookClient
 
-from kubedev.lab.kernels import kernel_settings, private_folder
+from kubedev.tools.kernels import kernel_settings, private_folder
 from tests.lab_server import MARK, left_over, marked, private_environment
 
 CELL_SECONDS = 60

@@ -19,10 +19,10 @@ from kubedev.cluster.state import ClusterState
 from kubedev.deviceplugin.plugin import make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.pods import api_phase
-from kubedev.scheduler.fits import fits
 from kubedev.scheduler.node_info import NodeInfo, PodInfo
-from kubedev.scheduler.queue_transitions import Place
-from kubedev.scheduler.queued_pod import key_of
+from kubedev.scheduler.plugins.fits import fits
+from kubedev.scheduler.queue.queue_transitions import Place
+from kubedev.scheduler.queue.queued_pod import key_of
 
 from .cluster_run import Run, a_run
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
-from kubedev.kubelet.cpu_assignment import CPUAssignment, take_by_topology_numa_packed
-from kubedev.kubelet.cpu_distribution import _combinations, take_by_topology_numa_distributed
-from kubedev.kubelet.cpu_manager import allocate, remove_container, start
-from kubedev.kubelet.cpu_policy import new_static_policy
-from kubedev.kubelet.cpu_topology import CPUTopology
-from kubedev.kubelet.cpuset import CPUSet, format_cpus, parse_cpus
+from kubedev.kubelet.cpu.cpu_assignment import CPUAssignment, take_by_topology_numa_packed
+from kubedev.kubelet.cpu.cpu_distribution import _combinations, take_by_topology_numa_distributed
+from kubedev.kubelet.cpu.cpu_manager import allocate, remove_container, start
+from kubedev.kubelet.cpu.cpu_policy import new_static_policy
+from kubedev.kubelet.cpu.cpu_topology import CPUTopology
+from kubedev.kubelet.cpu.cpuset import CPUSet, format_cpus, parse_cpus
 
 topologies = st.builds(
     CPUTopology.regular,

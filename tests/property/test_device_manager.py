@@ -24,13 +24,13 @@ from kubedev.api.messages import (
 )
 from kubedev.api.objects import Container, Pod
 from kubedev.kubelet import events as k
-from kubedev.kubelet.capacity import get_capacity
-from kubedev.kubelet.checkpoint import checkpoint_text
-from kubedev.kubelet.device_manager import restart
-from kubedev.kubelet.devices import DeviceManagerState, Ids, allocated_by, write_checkpoint
+from kubedev.kubelet.devices.capacity import get_capacity
+from kubedev.kubelet.devices.checkpoint import checkpoint_text
+from kubedev.kubelet.devices.device_manager import restart
+from kubedev.kubelet.devices.devices import DeviceManagerState, Ids, allocated_by, write_checkpoint
 from kubedev.kubelet.kubelet import step
-from kubedev.kubelet.merge import NUMAInfo
-from kubedev.kubelet.topology import TopologyManager
+from kubedev.kubelet.topology.merge import NUMAInfo
+from kubedev.kubelet.topology.topology import TopologyManager
 from tests.unit.node_world import World, container, pod
 
 RESOURCES = ("example.com/gpu", "example.com/nic")

@@ -17,7 +17,7 @@ from kubedev.api.selectors import Taint
 from kubedev.scheduler.cache import Cache
 from kubedev.scheduler.events import Bind, ClearNomination, DeleteVictim, Effect, PatchPodStatus, WatchEvent
 from kubedev.scheduler.node_info import PodInfo
-from kubedev.scheduler.queue_transitions import Place
+from kubedev.scheduler.queue.queue_transitions import Place
 from kubedev.scheduler.scheduler import SchedulerState, bind_finished, observe, schedule_next, tick
 from tests.unit.scheduler_world import make_node, make_pod
 

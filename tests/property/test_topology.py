@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubedev.api.messages import Device
-from kubedev.kubelet.bitmask import (
+from kubedev.kubelet.topology.bitmask import (
     iterate_bit_masks,
     mask_of,
     nodes_of,
@@ -15,8 +15,8 @@ from kubedev.kubelet.bitmask import (
     superset_differences,
     superset_sums,
 )
-from kubedev.kubelet.hints import TopologyHint, count_at_once, count_mask_by_mask, device_hints
-from kubedev.kubelet.merge import (
+from kubedev.kubelet.topology.hints import TopologyHint, count_at_once, count_mask_by_mask, device_hints
+from kubedev.kubelet.topology.merge import (
     FilteredHints,
     Merge,
     NUMAInfo,

@@ -19,8 +19,8 @@ from kubedev.api.quantity import Quantity
 from kubedev.api.switches import check_switches
 from kubedev.deviceplugin.plugin import Plugin, answer, make_devices
 from kubedev.kubelet import events as k
-from kubedev.kubelet.checkpoint import checkpoint_text
 from kubedev.kubelet.config import KubeletConfig
+from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.kubelet import KubeletState, new_kubelet, step
 
 GPU = "example.com/gpu"

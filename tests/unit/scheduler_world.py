@@ -9,7 +9,7 @@ from typing import Any
 from kubedev.api.objects import Condition, Node, Pod, PodDisruptionBudget
 from kubedev.scheduler.cycle import Decision
 from kubedev.scheduler.events import Bind, ClearNomination, DeleteVictim, Effect, PatchPodStatus, WatchEvent
-from kubedev.scheduler.queue_transitions import Place
+from kubedev.scheduler.queue.queue_transitions import Place
 from kubedev.scheduler.scheduler import SchedulerState, bind_finished, observe, schedule_next, tick
 
 GPU = "nvidia.com/gpu"

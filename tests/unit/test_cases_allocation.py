@@ -21,10 +21,10 @@ from kubedev.api.messages import (
     RpcError,
 )
 from kubedev.kubelet import events as k
-from kubedev.kubelet.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
-from kubedev.kubelet.capacity import list_and_watch
-from kubedev.kubelet.checkpoint import checkpoint_text
-from kubedev.kubelet.devices import DeviceManagerState
+from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
+from kubedev.kubelet.devices.capacity import list_and_watch
+from kubedev.kubelet.devices.checkpoint import checkpoint_text
+from kubedev.kubelet.devices.devices import DeviceManagerState
 from tests.unit.node_world import GPU, World, container, ids, pod
 from tests.vectors.fake_plugin import connect, talk
 

@@ -3,8 +3,8 @@
 import pytest
 
 from kubedev.api.messages import HEALTHY, UNHEALTHY, Device
-from kubedev.kubelet.capacity import should_reset_extended_resource_capacity
-from kubedev.kubelet.registration import validate
+from kubedev.kubelet.devices.capacity import should_reset_extended_resource_capacity
+from kubedev.kubelet.devices.registration import validate
 from tests.unit.node_world import GPU, World, ids, pod
 
 GONE = "no healthy devices present; cannot allocate unhealthy devices example.com/gpu"

@@ -8,8 +8,8 @@ import pytest
 
 from kubedev.api.gojson import JSONError
 from kubedev.api.messages import ContainerAllocateResponse, Device, DeviceSpec, Mount
-from kubedev.kubelet.capacity import list_and_watch
-from kubedev.kubelet.checkpoint import (
+from kubedev.kubelet.devices.capacity import list_and_watch
+from kubedev.kubelet.devices.checkpoint import (
     CORRUPTED,
     CheckpointData,
     PodDevicesEntry,
@@ -19,8 +19,8 @@ from kubedev.kubelet.checkpoint import (
     read_checkpoint,
     unmarshal_checkpoint,
 )
-from kubedev.kubelet.device_manager import restart
-from kubedev.kubelet.devices import DeviceAllocateInfo, DeviceManagerState, insert, write_checkpoint
+from kubedev.kubelet.devices.device_manager import restart
+from kubedev.kubelet.devices.devices import DeviceAllocateInfo, DeviceManagerState, insert, write_checkpoint
 
 EMPTY = CheckpointData(None, {})
 ANSWER = ContainerAllocateResponse(

@@ -8,10 +8,10 @@ import pytest
 
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
-from kubedev.kubelet.cpu_assignment import take_by_topology_numa_packed
-from kubedev.kubelet.cpu_distribution import take_by_topology_numa_distributed
-from kubedev.kubelet.cpu_hints import get_pod_topology_hints, get_topology_hints
-from kubedev.kubelet.cpu_manager import (
+from kubedev.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed
+from kubedev.kubelet.cpu.cpu_distribution import take_by_topology_numa_distributed
+from kubedev.kubelet.cpu.cpu_hints import get_pod_topology_hints, get_topology_hints
+from kubedev.kubelet.cpu.cpu_manager import (
     CPUDecision,
     CPUManagerState,
     allocate,
@@ -19,12 +19,12 @@ from kubedev.kubelet.cpu_manager import (
     remove_stale_state,
     start,
 )
-from kubedev.kubelet.cpu_policy import new_policy, new_static_policy
-from kubedev.kubelet.cpu_state import CPUManagerError, read_state, write_state
-from kubedev.kubelet.cpu_topology import CPUInfo, CPUTopology
-from kubedev.kubelet.cpuset import CPUSetError, format_cpus, parse_cpus
-from kubedev.kubelet.hints import TopologyHint
-from kubedev.kubelet.topology import Refusal
+from kubedev.kubelet.cpu.cpu_policy import new_policy, new_static_policy
+from kubedev.kubelet.cpu.cpu_state import CPUManagerError, read_state, write_state
+from kubedev.kubelet.cpu.cpu_topology import CPUInfo, CPUTopology
+from kubedev.kubelet.cpu.cpuset import CPUSetError, format_cpus, parse_cpus
+from kubedev.kubelet.topology.hints import TopologyHint
+from kubedev.kubelet.topology.topology import Refusal
 
 REAL = os.environ.get("KUBEDEV_REAL_MANIFESTS", "")
 needs_real = pytest.mark.skipif(not REAL, reason="KUBEDEV_REAL_MANIFESTS names no folder of real files")

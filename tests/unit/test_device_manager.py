@@ -19,8 +19,8 @@ from kubedev.api.messages import (
     RpcError,
 )
 from kubedev.api.switches import SWITCHES, check_switches
-from kubedev.kubelet.allocation import DeviceRequest, devices_to_allocate
-from kubedev.kubelet.capacity import (
+from kubedev.kubelet.devices.allocation import DeviceRequest, devices_to_allocate
+from kubedev.kubelet.devices.capacity import (
     allocated_resources_status,
     get_capacity,
     list_and_watch,
@@ -28,13 +28,13 @@ from kubedev.kubelet.capacity import (
     sanitize_node_allocatable,
     update_plugin_resources,
 )
-from kubedev.kubelet.device_manager import (
+from kubedev.kubelet.devices.device_manager import (
     allocate,
     get_device_run_container_options,
     restart,
     update_allocated_devices,
 )
-from kubedev.kubelet.devices import (
+from kubedev.kubelet.devices.devices import (
     DeviceAllocateInfo,
     DeviceManagerState,
     allocated_by,
@@ -42,8 +42,8 @@ from kubedev.kubelet.devices import (
     get_devices,
     insert,
 )
-from kubedev.kubelet.endpoint import PLUGIN_PHASES
-from kubedev.kubelet.registration import (
+from kubedev.kubelet.devices.endpoint import PLUGIN_PHASES
+from kubedev.kubelet.devices.registration import (
     clients,
     deregister,
     register,
@@ -52,7 +52,7 @@ from kubedev.kubelet.registration import (
     stop,
     stream_ended,
 )
-from kubedev.kubelet.run_options import Conflict, device_run_container_options
+from kubedev.kubelet.devices.run_options import Conflict, device_run_container_options
 from tests.unit.node_world import GPU, container, ids, pod
 from tests.vectors.fake_plugin import connect, talk
 

@@ -7,16 +7,16 @@ import pytest
 from kubedev.api.fields import Fields
 from kubedev.api.selectors import NodeAffinity as NodeAffinityRules
 from kubedev.api.selectors import Taint
-from kubedev.scheduler.affinity import NodeAffinity
 from kubedev.scheduler.context import Context
-from kubedev.scheduler.filters import NodePorts
 from kubedev.scheduler.labels import SelectorError
-from kubedev.scheduler.pod_affinity import InterPodAffinity
-from kubedev.scheduler.resource_scores import NodeResourcesFit
-from kubedev.scheduler.spread import PodTopologySpread
-from kubedev.scheduler.spread_counts import Skew
+from kubedev.scheduler.plugins.affinity import NodeAffinity
+from kubedev.scheduler.plugins.filters import NodePorts
+from kubedev.scheduler.plugins.pod_affinity import InterPodAffinity
+from kubedev.scheduler.plugins.resource_scores import NodeResourcesFit
+from kubedev.scheduler.plugins.spread import PodTopologySpread
+from kubedev.scheduler.plugins.spread_counts import Skew
+from kubedev.scheduler.plugins.taints import TaintToleration
 from kubedev.scheduler.status import SUCCESS, Code
-from kubedev.scheduler.taints import TaintToleration
 from tests.unit.cluster import a_node, a_pod, filter_all
 
 GPU = "nvidia.com/gpu"

@@ -14,8 +14,8 @@ import pytest
 
 import kubedev
 from kubedev import __main__ as command_line
-from kubedev.lab import run
-from kubedev.lab.notebooks import UnknownLabError, all_labs, copy_missing, find
+from kubedev.tools import run
+from kubedev.tools.notebooks import UnknownLabError, all_labs, copy_missing, find
 from tests.lab_server import MARK, left_over, private_environment
 
 Write = Callable[..., Path]

@@ -16,7 +16,7 @@ from typing import TypeVar
 import psutil
 import pytest
 
-from kubedev.lab import launch
+from kubedev.tools import lab as launch
 from tests.conftest import ROOT
 from tests.lab_server import LabServer, left_over, marked
 

@@ -49,7 +49,7 @@ def test_labs_and_package_data_are_in_the_wheel(wheel: Path) -> None:
     ]
     missing = {f"kubedev/{name}" if name.startswith("labs/") else name for name in shipped} - names
     assert missing == set()
-    assert {"kubedev/views/live.js", "kubedev/lab/overrides.json", "kubedev/lab/workspace.json"} <= names
+    assert {"kubedev/views/live.js", "kubedev/tools/overrides.json", "kubedev/tools/workspace.json"} <= names
     licences = {name.rpartition("/")[2] for name in names if "/licenses/" in name}
     assert licences == {"LICENSE", "LICENSE-labs", "LICENSE-reveal.js"}
     assert not [name for name in names if name.startswith("tests/")]

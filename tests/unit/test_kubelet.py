@@ -10,9 +10,9 @@ from kubedev.api.quantity import Quantity
 from kubedev.deviceplugin.plugin import Plugin, answer, make_devices
 from kubedev.kubelet import events as k
 from kubedev.kubelet.config import KubeletConfig
-from kubedev.kubelet.cpu_topology import CPUTopology
+from kubedev.kubelet.cpu.cpu_topology import CPUTopology
 from kubedev.kubelet.kubelet import KubeletState, new_kubelet, step
-from kubedev.kubelet.merge import NUMAInfo
+from kubedev.kubelet.topology.merge import NUMAInfo
 
 GPU = "example.com/gpu"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubedev.kubelet.endpoint import PLUGIN_PHASES
+from kubedev.kubelet.devices.endpoint import PLUGIN_PHASES
 from kubedev.lab.check import check
 from kubedev.lab.hand_made import RegistrationLab
 from kubedev.lab.register_then import PLUGINS, draw_register, register_now, register_then

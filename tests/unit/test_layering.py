@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "wire": {"api", "deviceplugin", "kubelet", "cluster"},
     "views": {"api", "deviceplugin", "scheduler", "kubelet", "cluster"},
     "lab": {"api", "deviceplugin", "scheduler", "kubelet", "cluster", "views", "wire"},
+    "tools": {"api", "deviceplugin", "scheduler", "kubelet", "cluster", "views", "wire", "lab"},
     "": set(),  # kubedev itself and its command line: rooms are imported by name when they are asked for
 }
 JUPYTER = {
@@ -41,9 +42,10 @@ JUPYTER = {
 PICTURES = {"anywidget", "ipywidgets", "networkx", "numpy", "plotly", "traitlets"}
 PACKAGES = {
     **{room: {"yaml"} for room in CORE},
-    "wire": {"google", "grpc", "rich", "watchfiles"},
+    "wire": {"google", "grpc", "watchfiles"},
     "views": PICTURES,
-    "lab": PICTURES | JUPYTER | {"rich", "yaml"},
+    "lab": PICTURES | {"IPython", "yaml"},
+    "tools": JUPYTER | {"rich", "traitlets", "yaml"},
     "": set(),
 }
 HEAVY = ("grpc", "plotly", "networkx", "numpy", "ipywidgets", "anywidget", "IPython", "jupyterlab")

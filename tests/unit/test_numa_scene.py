@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from kubedev.kubelet.allocation import filter_by_affinity
-from kubedev.kubelet.hints import TopologyHint
-from kubedev.kubelet.merge import merge_at_once, merge_by_permutation
+from kubedev.kubelet.devices.allocation import filter_by_affinity
+from kubedev.kubelet.topology.hints import TopologyHint
+from kubedev.kubelet.topology.merge import merge_at_once, merge_by_permutation
 from kubedev.lab import merge_checks, merge_scene, numa_scene
 from kubedev.lab.affinity_then import filter_by_affinity_then, go_map_order
 from kubedev.lab.explosion import GO_MEASURED, draw_explosion, every_hint, measure

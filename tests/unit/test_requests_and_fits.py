@@ -8,8 +8,8 @@ from kubedev.api.defaults import default_node, default_pod
 from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.quantity import Quantity
 from kubedev.api.requests import Role, calculate_resource, compute_pod_resource_request, pod_arithmetic
-from kubedev.scheduler.fits import InsufficientResource, fits
 from kubedev.scheduler.node_info import NodeInfo, PodInfo
+from kubedev.scheduler.plugins.fits import InsufficientResource, fits
 
 GPU = "example.com/gpu"
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from kubedev.api.objects import PodDisruptionBudget
 from kubedev.api.selectors import LabelSelector, Taint
-from kubedev.scheduler.preemption import Preemption
-from kubedev.scheduler.queue_transitions import Place
+from kubedev.scheduler.preemption.preemption import Preemption
+from kubedev.scheduler.queue.queue_transitions import Place
 from tests.unit.scheduler_world import World, make_node, make_pod
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"

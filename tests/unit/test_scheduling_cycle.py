@@ -9,13 +9,13 @@ from kubedev.api.objects import Pod
 from kubedev.scheduler.cache import Cache
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.cycle import Decision, Outcome, schedule_one
-from kubedev.scheduler.default_plugins import default_framework
 from kubedev.scheduler.events import Bind, ClearNomination, DeleteVictim
 from kubedev.scheduler.framework import EXTENSION_POINTS, Framework
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.preemption import DefaultPreemption, Preemption
-from kubedev.scheduler.queue_transitions import Place
-from kubedev.scheduler.queueing_hints import RegisteredEvent
+from kubedev.scheduler.plugins.default_plugins import default_framework
+from kubedev.scheduler.preemption.preemption import DefaultPreemption, Preemption
+from kubedev.scheduler.queue.queue_transitions import Place
+from kubedev.scheduler.queue.queueing_hints import RegisteredEvent
 from kubedev.scheduler.scheduler import SchedulerState, bind_finished, permit_finished, schedule_next, tick
 from kubedev.scheduler.scores import Score
 from kubedev.scheduler.snapshot import Snapshot

@@ -6,15 +6,15 @@ import pytest
 
 from kubedev.api.objects import Pod
 from kubedev.api.selectors import Toleration
-from kubedev.scheduler.cluster_events import ASSIGNED_POD_DELETE, NODE_ADD
-from kubedev.scheduler.default_hints import DEFAULT_EVENTS
-from kubedev.scheduler.default_plugins import DEFAULT_PLUGINS, default_framework
 from kubedev.scheduler.framework import may_refuse
-from kubedev.scheduler.nominator import Nominator
-from kubedev.scheduler.queue import SchedulingQueue
-from kubedev.scheduler.queue_transitions import TRANSITIONS, Place, Trigger
-from kubedev.scheduler.queue_work import Work
-from kubedev.scheduler.queued_pod import InFlight, QueuedPod
+from kubedev.scheduler.plugins.default_plugins import DEFAULT_PLUGINS, default_framework
+from kubedev.scheduler.preemption.nominator import Nominator
+from kubedev.scheduler.queue.cluster_events import ASSIGNED_POD_DELETE, NODE_ADD
+from kubedev.scheduler.queue.default_hints import DEFAULT_EVENTS
+from kubedev.scheduler.queue.queue import SchedulingQueue
+from kubedev.scheduler.queue.queue_transitions import TRANSITIONS, Place, Trigger
+from kubedev.scheduler.queue.queue_work import Work
+from kubedev.scheduler.queue.queued_pod import InFlight, QueuedPod
 from tests.unit.scheduler_world import make_node, make_pod
 
 KEY = "default/p"

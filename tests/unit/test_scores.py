@@ -3,9 +3,9 @@
 import pytest
 
 from kubedev.scheduler.context import Context
-from kubedev.scheduler.image_locality import normalized_image_name
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.resource_scores import (
+from kubedev.scheduler.plugins.image_locality import normalized_image_name
+from kubedev.scheduler.plugins.resource_scores import (
     CPU_AND_MEMORY,
     NodeResourcesBalancedAllocation,
     NodeResourcesFit,

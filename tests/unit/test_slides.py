@@ -6,8 +6,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from kubedev.lab.deck import deck_html
-from kubedev.lab.slides import main
+from kubedev.tools.deck import deck_html
+from kubedev.tools.slides import main
 
 HERE = Path(__file__).parent
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="

@@ -9,16 +9,22 @@ import pytest
 from kubedev.api.messages import ContainerAllocateResponse, Device
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
-from kubedev.kubelet import cpu_hints, cpu_manager, device_hints
-from kubedev.kubelet.allocation import filter_by_affinity
-from kubedev.kubelet.bitmask import MAX_NUMA_NODES, TooManyNUMANodesError, iterate_bit_masks, mask_text
-from kubedev.kubelet.cpu_manager import CPUManagerState
-from kubedev.kubelet.cpu_policy import new_static_policy
-from kubedev.kubelet.cpu_topology import CPUTopology
-from kubedev.kubelet.devices import DeviceAllocateInfo, DeviceManagerState, by_numa_node
-from kubedev.kubelet.hints import ResourceHints, TopologyHint
-from kubedev.kubelet.hints import device_hints as hints_of
-from kubedev.kubelet.merge import (
+from kubedev.kubelet.cpu import cpu_hints, cpu_manager
+from kubedev.kubelet.cpu.cpu_manager import CPUManagerState
+from kubedev.kubelet.cpu.cpu_policy import new_static_policy
+from kubedev.kubelet.cpu.cpu_topology import CPUTopology
+from kubedev.kubelet.devices import device_hints
+from kubedev.kubelet.devices.allocation import filter_by_affinity
+from kubedev.kubelet.devices.devices import DeviceAllocateInfo, DeviceManagerState, by_numa_node
+from kubedev.kubelet.topology.bitmask import (
+    MAX_NUMA_NODES,
+    TooManyNUMANodesError,
+    iterate_bit_masks,
+    mask_text,
+)
+from kubedev.kubelet.topology.hints import ResourceHints, TopologyHint
+from kubedev.kubelet.topology.hints import device_hints as hints_of
+from kubedev.kubelet.topology.merge import (
     Candidate,
     NUMAInfo,
     filter_providers_hints,
@@ -26,8 +32,8 @@ from kubedev.kubelet.merge import (
     permutation_count,
     permutations,
 )
-from kubedev.kubelet.policy_options import PolicyOptionError, TopologyPolicyOptions
-from kubedev.kubelet.topology import (
+from kubedev.kubelet.topology.policy_options import PolicyOptionError, TopologyPolicyOptions
+from kubedev.kubelet.topology.topology import (
     BEST_EFFORT,
     NONE,
     RESTRICTED,

@@ -10,12 +10,12 @@ from kubedev.api.messages import UNHEALTHY, Device, DevicePluginOptions, Preferr
 from kubedev.api.objects import Pod
 from kubedev.api.qos import compute_pod_qos
 from kubedev.api.requests import pod_arithmetic
-from kubedev.kubelet.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
-from kubedev.kubelet.devices import DeviceManagerState
-from kubedev.kubelet.endpoint import PLUGIN_PHASES, Endpoint
-from kubedev.kubelet.hints import ResourceHints, device_hints
-from kubedev.kubelet.merge import NUMAInfo, permutation_count
-from kubedev.kubelet.topology import (
+from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
+from kubedev.kubelet.devices.devices import DeviceManagerState
+from kubedev.kubelet.devices.endpoint import PLUGIN_PHASES, Endpoint
+from kubedev.kubelet.topology.hints import ResourceHints, device_hints
+from kubedev.kubelet.topology.merge import NUMAInfo, permutation_count
+from kubedev.kubelet.topology.topology import (
     BEST_EFFORT,
     NONE,
     RESTRICTED,

@@ -19,9 +19,9 @@ from kubedev.api.messages import (
     RegisterRequest,
     RpcError,
 )
-from kubedev.kubelet.bitmask import mask_of
-from kubedev.kubelet.devices import DeviceManagerState
-from kubedev.kubelet.registration import register
+from kubedev.kubelet.devices.devices import DeviceManagerState
+from kubedev.kubelet.devices.registration import register
+from kubedev.kubelet.topology.bitmask import mask_of
 
 S = TypeVar("S")
 R = TypeVar("R")

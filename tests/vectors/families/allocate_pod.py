@@ -15,9 +15,9 @@ from kubedev.api.messages import (
 )
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
-from kubedev.kubelet.capacity import list_and_watch
-from kubedev.kubelet.device_manager import allocate
-from kubedev.kubelet.devices import DeviceAllocateInfo, DeviceManagerState, Ids, allocated_by, insert
+from kubedev.kubelet.devices.capacity import list_and_watch
+from kubedev.kubelet.devices.device_manager import allocate
+from kubedev.kubelet.devices.devices import DeviceAllocateInfo, DeviceManagerState, Ids, allocated_by, insert
 from tests.vectors.fake_plugin import Preferring, connect, devices, mask, plain, talk
 from tests.vectors.runner import unequal
 

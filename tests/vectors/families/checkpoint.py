@@ -8,7 +8,7 @@ from typing import Any
 
 from kubedev.api.messages import ContainerAllocateResponse, DeviceSpec, Mount
 from kubedev.api.protowire import encode_container_allocate_response
-from kubedev.kubelet.checkpoint import (
+from kubedev.kubelet.devices.checkpoint import (
     CORRUPTED,
     CheckpointData,
     PodDevicesEntry,
@@ -16,8 +16,8 @@ from kubedev.kubelet.checkpoint import (
     hash_text,
     marshal_checkpoint,
 )
-from kubedev.kubelet.device_manager import restart
-from kubedev.kubelet.devices import get_devices
+from kubedev.kubelet.devices.device_manager import restart
+from kubedev.kubelet.devices.devices import get_devices
 from tests.vectors.runner import unequal
 
 

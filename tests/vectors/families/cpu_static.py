@@ -5,22 +5,22 @@ from typing import Any
 
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
-from kubedev.kubelet.bitmask import mask_of
-from kubedev.kubelet.cpu_assignment import take_by_topology_numa_packed
-from kubedev.kubelet.cpu_distribution import take_by_topology_numa_distributed
-from kubedev.kubelet.cpu_hints import get_pod_topology_hints, get_topology_hints
-from kubedev.kubelet.cpu_manager import (
+from kubedev.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed
+from kubedev.kubelet.cpu.cpu_distribution import take_by_topology_numa_distributed
+from kubedev.kubelet.cpu.cpu_hints import get_pod_topology_hints, get_topology_hints
+from kubedev.kubelet.cpu.cpu_manager import (
     CPUManagerState,
     allocate,
     remove_container,
     start,
 )
-from kubedev.kubelet.cpu_policy import new_static_policy
-from kubedev.kubelet.cpu_state import CPUManagerError
-from kubedev.kubelet.cpu_topology import CPUDetails, CPUInfo, CPUTopology
-from kubedev.kubelet.cpuset import format_cpus, parse_cpus
-from kubedev.kubelet.hints import ResourceHints
-from kubedev.kubelet.policy_options import PolicyOptionError
+from kubedev.kubelet.cpu.cpu_policy import new_static_policy
+from kubedev.kubelet.cpu.cpu_state import CPUManagerError
+from kubedev.kubelet.cpu.cpu_topology import CPUDetails, CPUInfo, CPUTopology
+from kubedev.kubelet.cpu.cpuset import format_cpus, parse_cpus
+from kubedev.kubelet.topology.bitmask import mask_of
+from kubedev.kubelet.topology.hints import ResourceHints
+from kubedev.kubelet.topology.policy_options import PolicyOptionError
 
 from .device_hints import hints_as_json
 

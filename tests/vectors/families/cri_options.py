@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from kubedev.kubelet.devices import DeviceAllocateInfo, PodDevices, insert
-from kubedev.kubelet.run_options import device_run_container_options
+from kubedev.kubelet.devices.devices import DeviceAllocateInfo, PodDevices, insert
+from kubedev.kubelet.devices.run_options import device_run_container_options
 from tests.vectors.families.checkpoint import alloc_resp
 
 

@@ -6,10 +6,10 @@ from typing import Any
 from kubedev.api.messages import HEALTHY, ContainerAllocateResponse, Device
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
-from kubedev.kubelet.bitmask import nodes_of
-from kubedev.kubelet.device_hints import get_pod_topology_hints, get_topology_hints
-from kubedev.kubelet.devices import DeviceAllocateInfo, DeviceManagerState, allocated_by
-from kubedev.kubelet.hints import Counting, ResourceHints, count_at_once, count_mask_by_mask
+from kubedev.kubelet.devices.device_hints import get_pod_topology_hints, get_topology_hints
+from kubedev.kubelet.devices.devices import DeviceAllocateInfo, DeviceManagerState, allocated_by
+from kubedev.kubelet.topology.bitmask import nodes_of
+from kubedev.kubelet.topology.hints import Counting, ResourceHints, count_at_once, count_mask_by_mask
 
 GPU = "example.com/gpu"
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from kubedev.api.messages import ContainerAllocateResponse
-from kubedev.kubelet.allocation import DeviceRequest, devices_to_allocate, filter_by_affinity
-from kubedev.kubelet.capacity import list_and_watch
-from kubedev.kubelet.devices import DeviceAllocateInfo, DeviceManagerState, allocated_by, insert
+from kubedev.kubelet.devices.allocation import DeviceRequest, devices_to_allocate, filter_by_affinity
+from kubedev.kubelet.devices.capacity import list_and_watch
+from kubedev.kubelet.devices.devices import DeviceAllocateInfo, DeviceManagerState, allocated_by, insert
 from tests.vectors.fake_plugin import Preferring, connect, devices, mask, plain, talk
 
 RESOURCE = "example.com/gpu"

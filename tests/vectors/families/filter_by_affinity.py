@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kubedev.kubelet.allocation import filter_by_affinity
+from kubedev.kubelet.devices.allocation import filter_by_affinity
 from tests.vectors.fake_plugin import devices, mask
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from kubedev.api.objects import Node, Pod
 from kubedev.api.requests import compute_pod_resource_request
-from kubedev.scheduler.fits import fits
 from kubedev.scheduler.node_info import NodeInfo
+from kubedev.scheduler.plugins.fits import fits
 
 
 def answer(case: dict[str, Any]) -> dict[str, Any]:

@@ -7,15 +7,15 @@ from typing import Any
 from kubedev.api.messages import AllocateRequest, AllocateResponse, Answer, Call, ContainerAllocateResponse
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
-from kubedev.kubelet.capacity import get_capacity, list_and_watch
-from kubedev.kubelet.checkpoint import checkpoint_text
-from kubedev.kubelet.device_manager import allocate, restart, sources_ready, update_allocated_devices
-from kubedev.kubelet.devices import (
+from kubedev.kubelet.devices.capacity import get_capacity, list_and_watch
+from kubedev.kubelet.devices.checkpoint import checkpoint_text
+from kubedev.kubelet.devices.device_manager import allocate, restart, sources_ready, update_allocated_devices
+from kubedev.kubelet.devices.devices import (
     DeviceManagerState,
     container_devices,
     get_allocatable_devices,
 )
-from kubedev.kubelet.registration import plugin_disconnected
+from kubedev.kubelet.devices.registration import plugin_disconnected
 from tests.vectors.fake_plugin import connect, devices, plain, preferred_allocation, stopped, talk
 
 

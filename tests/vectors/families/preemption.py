@@ -5,9 +5,9 @@ from typing import Any
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, Service
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.cycle import Decision, schedule_one
-from kubedev.scheduler.default_plugins import default_framework
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.preemption import Preemption
+from kubedev.scheduler.plugins.default_plugins import default_framework
+from kubedev.scheduler.preemption.preemption import Preemption
 from kubedev.scheduler.snapshot import Snapshot
 
 

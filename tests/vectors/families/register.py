@@ -10,8 +10,8 @@ from kubedev.api.messages import (
     RegisterRequest,
     RpcError,
 )
-from kubedev.kubelet.devices import DeviceManagerState
-from kubedev.kubelet.registration import register, server_socket_error, socket_path, validate_plugin
+from kubedev.kubelet.devices.devices import DeviceManagerState
+from kubedev.kubelet.devices.registration import register, server_socket_error, socket_path, validate_plugin
 from tests.vectors.fake_plugin import talk
 
 SOCKET_DIR = "/plugins"

@@ -5,7 +5,7 @@ from typing import Any
 from kubedev.api.objects import Node, Pod
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.resource_scores import (
+from kubedev.scheduler.plugins.resource_scores import (
     NodeResourcesBalancedAllocation,
     NodeResourcesFit,
     ResourceSpec,

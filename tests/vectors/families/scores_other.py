@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kubedev.scheduler.image_locality import ImageLocality
-from kubedev.scheduler.pod_affinity import InterPodAffinity
-from kubedev.scheduler.spread import PodTopologySpread
-from kubedev.scheduler.taints import TaintToleration
+from kubedev.scheduler.plugins.image_locality import ImageLocality
+from kubedev.scheduler.plugins.pod_affinity import InterPodAffinity
+from kubedev.scheduler.plugins.spread import PodTopologySpread
+from kubedev.scheduler.plugins.taints import TaintToleration
 from tests.vectors.families._plugins import run_score
 from tests.vectors.families.filters import node_affinity
 

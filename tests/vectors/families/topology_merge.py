@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from kubedev.kubelet.bitmask import mask_of, nodes_of
-from kubedev.kubelet.hints import Hints, TopologyHint
-from kubedev.kubelet.merge import Merger, NUMAInfo, merge_at_once, merge_by_permutation
-from kubedev.kubelet.policy_options import TopologyPolicyOptions
-from kubedev.kubelet.topology import PolicyDecision, TopologyManager, decide
+from kubedev.kubelet.topology.bitmask import mask_of, nodes_of
+from kubedev.kubelet.topology.hints import Hints, TopologyHint
+from kubedev.kubelet.topology.merge import Merger, NUMAInfo, merge_at_once, merge_by_permutation
+from kubedev.kubelet.topology.policy_options import TopologyPolicyOptions
+from kubedev.kubelet.topology.topology import PolicyDecision, TopologyManager, decide
 
 FEW = 2000
 

@@ -1,0 +1,1 @@
+"""The CPU manager: the machine's CPUs, and containers that have some of them to themselves."""

@@ -1,0 +1,37 @@
+"""The default plugins in their order. Go: `pkg/scheduler/apis/config/v1/default_plugins.go`.
+
+Left out are those of volumes, PrioritySort (the queue's order) and DefaultBinder (binding is an effect here).
+"""
+
+from kubedev.scheduler.framework import Framework, Plugin
+from kubedev.scheduler.plugins.affinity import NodeAffinity
+from kubedev.scheduler.plugins.filters import NodeName, NodePorts
+from kubedev.scheduler.plugins.gates import SchedulingGates
+from kubedev.scheduler.plugins.image_locality import ImageLocality
+from kubedev.scheduler.plugins.pod_affinity import InterPodAffinity
+from kubedev.scheduler.plugins.resource_scores import NodeResourcesBalancedAllocation, NodeResourcesFit
+from kubedev.scheduler.plugins.spread import PodTopologySpread
+from kubedev.scheduler.plugins.taints import NodeUnschedulable, TaintToleration
+from kubedev.scheduler.preemption.preemption import DefaultPreemption
+
+__all__ = ["DEFAULT_PLUGINS", "default_framework"]
+
+DEFAULT_PLUGINS: tuple[Plugin, ...] = (
+    SchedulingGates(),
+    NodeUnschedulable(),
+    NodeName(),
+    TaintToleration(),
+    NodeAffinity(),
+    NodePorts(),
+    NodeResourcesFit(),
+    PodTopologySpread(),
+    InterPodAffinity(),
+    DefaultPreemption(),
+    NodeResourcesBalancedAllocation(),
+    ImageLocality(),
+)
+
+
+def default_framework(percentage_of_nodes_to_score: int = 0) -> Framework:
+    """The default profile of kube-scheduler."""
+    return Framework(DEFAULT_PLUGINS, percentage_of_nodes_to_score=percentage_of_nodes_to_score)

@@ -1,0 +1,1 @@
+"""The scheduling queue: where a pending pod waits, and what lets it move on."""

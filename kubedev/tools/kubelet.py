@@ -1,0 +1,310 @@
+"""`kubedev kubelet`: a kubelet's device manager on a socket directory, for any real plugin.
+
+Containers are not started: it is shown what the container runtime would be told. The checkpoint is written as
+a real kubelet writes it, so that it can be stopped and started again.
+"""
+
+import argparse
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+from kubedev.api.objects import Container, Node, Pod
+from kubedev.api.quantity import Quantity
+from kubedev.kubelet.devices.checkpoint import checkpoint_text
+from kubedev.kubelet.events import (
+    ContainerExited,
+    Effect,
+    KubeletEvent,
+    KubeletRestarted,
+    NodeStatusDue,
+    PodBound,
+    PodDeleted,
+    SourcesReady,
+    StopContainer,
+)
+from kubedev.kubelet.kubelet import new_kubelet, step
+from kubedev.kubelet.pods import api_phase
+from kubedev.kubelet.topology.merge import NUMAInfo
+from kubedev.kubelet.topology.topology import BEST_EFFORT, TopologyManager
+from kubedev.tools.kubelet_lines import Line, capacity_line, device_lines, effect_line, event_line, why_line
+from kubedev.wire.grpc_transport import GrpcTransport
+from kubedev.wire.kubelet_wire import KubeletWire
+from kubedev.wire.lines import at_end_signals, read_lines
+from kubedev.wire.sockets import CHECKPOINT, KUBELET_SOCKET, SocketDirectoryError, require_unix_sockets
+
+__all__ = ["CommandError", "KubeletTool", "main"]
+
+NODE_STATUS_PERIOD = 10.0  # seconds, as in a real kubelet
+USAGE = {
+    "allocate POD RESOURCE=N[,RESOURCE=N]": "a pod with one container comes to this node",
+    "release POD": "the pod is deleted",
+    "capacity": "what the node's status says",
+    "devices": "all devices, and who holds them",
+    "why POD": "how the pod came to its devices, or why it was refused",
+    "restart": "the kubelet ends and starts again; pods keep running",
+    "drop-stream RESOURCE": "the kubelet closes the plugin's ListAndWatch",
+    "delete-socket": "kubelet.sock is deleted, as if by somebody's mistake",
+    "advance SECONDS": "the clock jumps",
+    "quit": "the end",
+}
+HUGE = {name: Quantity.parse(text) for name, text in (("cpu", "1k"), ("memory", "1Ti"), ("pods", "10k"))}
+
+Say = Callable[[Line], None]
+
+
+class CommandError(ValueError):
+    """A command that cannot be followed; the text says what was expected."""
+
+
+class KubeletTool:
+    """The kubelet, its wire, its checkpoint file and its commands. One loop applies everything.
+
+    Raises SocketDirectoryError where the directory cannot be used.
+    """
+
+    def __init__(self, directory: str, numa: int, say: Say) -> None:
+        self.directory = os.path.abspath(directory)
+        self._say = say
+        self._inbox: SimpleQueue[KubeletEvent | str] = SimpleQueue()
+        self._advanced = 0.0
+        self.state = new_kubelet(Node("node", capacity=HUGE, allocatable=HUGE), self.directory)
+        if numa:
+            topology = TopologyManager.new(BEST_EFFORT, "container", NUMAInfo(tuple(range(numa))))
+            self.state = replace(self.state, topology=topology)
+        self._written: str | None = None
+        self._wire = KubeletWire(GrpcTransport(self.directory), self._inbox.put, self.directory, count(1))
+        self._say({"event": "listening", "socket": os.path.join(self.directory, KUBELET_SOCKET)})
+        self._start(reboot=True)
+        self._apply(SourcesReady())
+
+    @property
+    def now(self) -> float:
+        """Seconds on a clock that `advance` moves on."""
+        return time.monotonic() + self._advanced
+
+    def post(self, command: str) -> None:
+        """Hand in a command, from any thread."""
+        self._inbox.put(command)
+
+    def run(self) -> None:
+        """Work until `quit`."""
+        try:
+            while self._next():
+                pass
+        finally:
+            self._wire.close()
+
+    def _next(self) -> bool:
+        try:
+            item = self._inbox.get(timeout=NODE_STATUS_PERIOD)
+        except Empty:
+            item = NodeStatusDue()
+        if not isinstance(item, str):
+            self._apply(item)
+            return True
+        words = item.split()
+        if words == ["quit"]:
+            return False
+        try:
+            self._command(words)
+        except CommandError as error:
+            self._say({"event": "error", "error": str(error)})
+        return True
+
+    def _apply(self, event: KubeletEvent) -> None:
+        self._tell(event_line(self.state, event))
+        before = capacity_line(self.state)
+        self.state, effects = step(self.state, event, self.now)
+        self._write_checkpoint()
+        for effect in effects:
+            self._carry_out(effect)
+        if (after := capacity_line(self.state)) != before:
+            self._say({**after, "event": "node status"})
+
+    def _carry_out(self, effect: Effect) -> None:
+        self._tell(effect_line(self.state, effect))
+        if isinstance(effect, StopContainer):
+            self._inbox.put(ContainerExited(effect.pod_uid, effect.container, 0))
+        else:
+            self._wire.carry_out(effect)
+
+    def _tell(self, line: Line | None) -> None:
+        if line is not None:
+            self._say(line)
+
+    # The checkpoint file
+
+    def _start(self, reboot: bool) -> None:
+        """Begin with what the checkpoint says, and with the containers that run still, unless after a reboot."""
+        self._written = self._read_checkpoint()
+        self._apply(KubeletRestarted(self._written, reboot))
+        if self.state.devices.read_error:
+            self._say(
+                {"event": "error", "error": f"{CHECKPOINT} is not used: {self.state.devices.read_error}"}
+            )
+
+    def _read_checkpoint(self) -> str | None:
+        try:
+            return Path(self.directory, CHECKPOINT).read_text(errors="replace")
+        except FileNotFoundError:
+            return None
+
+    def _write_checkpoint(self) -> None:
+        """Write a new content beside the file and rename it, so that no half of it is ever seen."""
+        text = checkpoint_text(self.state.devices)
+        if text is None or text == self._written:
+            return
+        new = Path(self.directory, f".{CHECKPOINT}")
+        try:
+            new.write_text(text)
+            new.rename(Path(self.directory, CHECKPOINT))
+        except OSError as error:  # a kubelet goes on, too
+            self._say({"event": "error", "error": f"{CHECKPOINT} cannot be written: {error}"})
+        self._written = text
+
+    # Commands
+
+    def _command(self, words: list[str]) -> None:
+        match words:
+            case ["allocate", name, requests]:
+                self._allocate(name, requests)
+            case ["release", name]:
+                self._known(name)
+                self._apply(PodDeleted(name))
+            case ["capacity"]:
+                self._apply(NodeStatusDue())
+                self._say(capacity_line(self.state))
+            case ["devices"]:
+                for line in device_lines(self.state):
+                    self._say(line)
+            case ["why", name]:
+                self._known(name)
+                self._say(why_line(self.state.pods[name]))
+            case ["restart"]:
+                self._restart()
+            case ["drop-stream", resource]:
+                self._drop_stream(resource)
+            case ["delete-socket"]:
+                with suppress(FileNotFoundError):
+                    os.unlink(os.path.join(self.directory, KUBELET_SOCKET))
+                self._say({"event": "socket deleted"})
+            case ["advance", seconds]:
+                self._advance(seconds)
+            case []:
+                pass
+            case _:
+                raise CommandError(f"{' '.join(words)!r} is no command; there are: {', '.join(USAGE)}")
+
+    def _allocate(self, name: str, requests: str) -> None:
+        if name in self.state.pods:
+            phase = api_phase(self.state.pods[name])
+            raise CommandError(
+                f"there is a pod {name} already ({phase}): release it first, or choose another name"
+            )
+        limits = parse_requests(requests)
+        container = Container("app", requests=limits, limits=limits)
+        self._apply(PodBound(Pod(name, uid=name, node_name="node", containers=(container,))))
+
+    def _known(self, name: str) -> None:
+        if name not in self.state.pods:
+            pods = ", ".join(sorted(self.state.pods)) or "none"
+            raise CommandError(f"there is no pod {name!r}; there are: {pods}")
+
+    def _restart(self) -> None:
+        pods = [record.pod for record in self.state.pods.values() if record.active]
+        self._wire.restart()
+        self._say({"event": "restarted"})
+        self._start(reboot=False)
+        for pod in pods:
+            self._apply(PodBound(pod))
+        self._apply(SourcesReady())
+
+    def _drop_stream(self, resource: str) -> None:
+        client = self.state.devices.endpoints.get(resource)
+        if client is None or not self._wire.drop_stream(client):
+            raise CommandError(f"no stream of {resource!r} is open")
+
+    def _advance(self, seconds: str) -> None:
+        try:
+            amount = float(seconds)
+        except ValueError:
+            amount = -1.0
+        if not 0 <= amount < float("inf"):
+            raise CommandError(f"advance takes a number of seconds, 0 or more, and not {seconds!r}")
+        self._advanced += amount
+        self._apply(NodeStatusDue())
+
+
+def parse_requests(text: str) -> dict[str, Quantity]:
+    """Read `example.com/gpu=2,example.com/nic=1`. Raises CommandError."""
+    limits = {}
+    for part in text.split(","):
+        resource, _, count = part.partition("=")
+        if not resource or not count.isdecimal() or resource in limits:
+            raise CommandError(
+                f"{part!r}: expected RESOURCE=N once a resource, for example example.com/gpu=2"
+            )
+        limits[resource] = Quantity.of(int(count))
+    return limits
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Be a kubelet's device manager until `quit`, SIGTERM or Ctrl-C; the exit code is 1 where it cannot be.
+
+    On a terminal it shows a live view, elsewhere it prints one JSON object a line.
+    """
+    parser = argparse.ArgumentParser(
+        "kubedev kubelet",
+        description="A kubelet's device manager on a socket directory, for any real plugin.",
+        epilog="\n".join(["commands on standard input:", *(f"  {c:<38}{what}" for c, what in USAGE.items())]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--dir", required=True, help="the socket directory; it is made where it is missing")
+    parser.add_argument(
+        "--numa", type=int, default=0, metavar="N", help="align devices on N NUMA nodes (policy best-effort)"
+    )
+    options = parser.parse_args(argv)
+    if not 0 <= options.numa <= 8:
+        parser.error(f"--numa: expected 0 to 8 NUMA nodes, got {options.numa}")
+    try:
+        require_unix_sockets()
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            from kubedev.tools.kubelet_view import run_on_terminal
+
+            run_on_terminal(options.dir, options.numa)
+        else:
+            _run_with_lines(options.dir, options.numa)
+    except SocketDirectoryError as error:
+        print(f"kubedev kubelet: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _run_with_lines(directory: str, numa: int) -> None:
+    tool = KubeletTool(directory, numa, _print)
+    at_end_signals(lambda: tool.post("quit"))
+
+    def read() -> None:
+        for line in read_lines(sys.stdin.fileno()):
+            tool.post(line)
+
+    threading.Thread(target=read, daemon=True).start()
+    tool.run()
+
+
+def _print(line: Line) -> None:
+    with suppress(BrokenPipeError):  # nobody reads any more
+        print(json.dumps(line, ensure_ascii=False), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""`kubedev lab`: JupyterLab on a lab, in a clean layout, on this machine only, until Ctrl-C.
+
+The layout stands in `overrides.json` (no news) and `workspace.json` (side bars folded). They and all that the
+server writes live in a private folder that goes with it: the user's own JupyterLab is not touched.
+"""
+
+import argparse
+import os
+import secrets
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from kubedev.tools.kernels import private_folder, transport
+from kubedev.tools.notebooks import UnknownLabError, copy_missing, find, is_installed, shipped
+from kubedev.views.catalogue import register, say
+
+__all__ = ["FOLDER", "main", "own_labs"]
+
+FOLDER = Path("kubedev-labs")
+_HERE = Path(__file__).parent
+_STOPS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+
+TEXTS = {
+    "lab.copied": "Copied {count} files to {folder}; what was there stays as it was.",
+    "lab.starting": "Starting JupyterLab ...",
+    "lab.open": "{lab} (in {folder}) is at\n\n  {url}\n\nCtrl-C stops it.",
+    "lab.stopped": "Stopped.",
+}
+register(TEXTS)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Serve a lab until it is stopped; 2 where the lab is unknown, 130 where it was stopped before it was there."""
+    parser = argparse.ArgumentParser("kubedev lab", description="Open a lab in JupyterLab; Ctrl-C stops it.")
+    parser.add_argument(
+        "lab", nargs="?", default="00", metavar="LAB", help="a number, a name or a path (default: 00)"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="print the address, open no browser")
+    parser.add_argument(
+        "--port", type=int, default=8888, help="another one is taken if it is in use (default: 8888)"
+    )
+    options = parser.parse_args(argv)
+    try:
+        notebook = find(options.lab, own_labs())
+    except (UnknownLabError, OSError) as error:
+        parser.error(str(error))
+    for number in _STOPS:
+        signal.signal(number, signal.default_int_handler)  # until the server can be asked to stop
+    try:
+        _serve(notebook, options.port, browser=not options.no_browser and _has_browser())
+    except KeyboardInterrupt:
+        return 130
+    print(say("lab.stopped"))
+    return 0
+
+
+def own_labs() -> Path:
+    """Return the folder in which the user works: `labs/` of the source, or a copy here that stays."""
+    if not is_installed():
+        return shipped()
+    folder = FOLDER.resolve()
+    copied = copy_missing(shipped(), folder)
+    if copied:
+        print(say("lab.copied", count=copied, folder=folder))
+    return folder
+
+
+def _has_browser() -> bool:
+    """Whether a browser would have a screen: without one, a browser for terminals would take this terminal."""
+    return sys.platform != "linux" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def _serve(notebook: Path, port: int, *, browser: bool) -> None:
+    print(say("lab.starting"), flush=True)
+    with private_folder() as private:
+        os.environ["JUPYTER_RUNTIME_DIR"] = str(private)
+        from jupyterlab.labapp import LabApp  # takes seconds
+        from jupyterlab_server.workspaces_handler import WorkspacesManager
+
+        workspaces, settings_dir = private / "workspaces", private / "settings"
+        settings_dir.mkdir()
+        shutil.copyfile(_HERE / "overrides.json", settings_dir / "overrides.json")
+        WorkspacesManager(str(workspaces)).save("default", (_HERE / "workspace.json").read_text("utf-8"))
+        token, page = secrets.token_hex(24), f"/lab/tree/{quote(notebook.name)}"
+        settings = {
+            "LabApp.app_settings_dir": settings_dir,
+            "LabApp.workspaces_dir": workspaces,
+            "LabApp.default_url": page,
+            "ServerApp.root_dir": notebook.parent,
+            "ServerApp.ip": "127.0.0.1",
+            "ServerApp.port": port,
+            "ServerApp.port_retries": 50,
+            "ServerApp.allow_root": True,  # in a container everybody is root
+            "ServerApp.open_browser": browser,
+            "Application.log_level": "WARN",
+            "KernelManager.transport": transport(),
+            "IdentityProvider.token": token,
+        }
+        server = LabApp.initialize_server([f"--{name}={value}" for name, value in settings.items()])
+        for number in _STOPS:
+            signal.signal(number, lambda *_: server.stop(from_signal=True))
+        url = f"{server.connection_url.rstrip('/')}{page}?token={token}"
+        ready = say("lab.open", lab=notebook.stem, folder=notebook.parent, url=url)
+        server.io_loop.add_callback(print, ready, flush=True)  # it listens by then
+        server.start()

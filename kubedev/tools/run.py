@@ -1,0 +1,126 @@
+"""`kubedev run`: executes labs without a browser, each in a kernel of its own, and says which of them work."""
+
+import argparse
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from jupyter_client.kernelspec import NoSuchKernel
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat.reader import NotJSONError
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from kubedev.tools.kernels import kernel_settings, private_folder
+from kubedev.tools.notebooks import UnknownLabError, all_labs, find, shipped
+from kubedev.views.catalogue import register, say
+
+__all__ = ["CELL_SECONDS", "Outcome", "execute", "main"]
+
+CELL_SECONDS = 120  # a cell that takes longer hangs: no cell waits for a click or for real minutes
+
+TEXTS = {
+    "run.ok": "{lab}  {seconds:.1f} s  [green]ok[/green]",
+    "run.failed": "{lab}  {seconds:.1f} s  [red]failed[/red]  {where}{error}",
+    "run.cell": "cell {cell}: ",
+    "run.timeout": "still running after {seconds} s",
+    "run.died": "the kernel died",
+    "run.stopped": "Stopped by you.",
+    "run.none": "no labs in {folder}",
+}
+register(TEXTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one lab: `error` is empty where it works, `cell` the id of the cell that failed."""
+
+    lab: str
+    seconds: float
+    cell: str = ""
+    error: str = ""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Execute the labs named, or all; 1 where one failed, 2 where one is unknown, 130 where the user stopped it."""
+    parser = argparse.ArgumentParser("kubedev run", description="Execute labs; no notebook is written over.")
+    parser.add_argument(
+        "labs", nargs="*", metavar="LAB", help="a number, a name or a path (default: all labs)"
+    )
+    options = parser.parse_args(argv)
+    folder = shipped()
+    try:
+        notebooks = [find(lab, folder) for lab in options.labs] or all_labs(folder)
+    except UnknownLabError as error:
+        parser.error(str(error))
+    if not notebooks:
+        parser.error(say("run.none", folder=folder))
+    console = Console(highlight=False, soft_wrap=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # kernels are ended either way
+    try:
+        outcomes = [_run_one(notebook, console) for notebook in notebooks]
+    except KeyboardInterrupt:
+        console.print(say("run.stopped"))
+        return 130
+    return int(any(outcome.error for outcome in outcomes))
+
+
+def _run_one(notebook: Path, console: Console) -> Outcome:
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(notebook.stem, total=None)
+        outcome = execute(notebook, lambda cell, cells: progress.update(task, completed=cell, total=cells))
+    console.print(_line(outcome))
+    return outcome
+
+
+def execute(
+    notebook: Path,
+    on_cell: Callable[[int, int], None] = lambda cell, cells: None,
+    timeout: float = CELL_SECONDS,
+) -> Outcome:
+    """Execute a notebook from the top up to the first cell that fails; its kernel is gone afterwards.
+
+    `on_cell` is called before every cell with the number of cells done and of all; one may take `timeout` seconds.
+    """
+    start = time.monotonic()
+    cell, error = _first_failure(notebook, on_cell, timeout)
+    return Outcome(notebook.stem, time.monotonic() - start, cell, error)
+
+
+def _first_failure(notebook: Path, on_cell: Callable[[int, int], None], timeout: float) -> tuple[str, str]:
+    cell_id = ""
+    try:
+        document = nbformat.read(notebook, as_version=4)
+        with private_folder() as private:
+            client = NotebookClient(document, timeout=timeout, config=kernel_settings(private))
+            with client.setup_kernel(cwd=str(notebook.parent)):
+                for index, cell in enumerate(document.cells):
+                    on_cell(index, len(document.cells))
+                    cell_id = cell.get("id", str(index))
+                    client.execute_cell(cell, index)
+    except CellExecutionError as error:
+        return cell_id, f"{error.ename}: {error.evalue}"
+    except CellTimeoutError:
+        return cell_id, say("run.timeout", seconds=timeout)
+    except DeadKernelError:
+        return cell_id, say("run.died")
+    except (OSError, NotJSONError, nbformat.ValidationError, NoSuchKernel, RuntimeError) as error:
+        return (
+            "",
+            f"{type(error).__name__}: {error}",
+        )  # the notebook cannot be read, or its kernel not started
+    return "", ""
+
+
+def _line(outcome: Outcome) -> str:
+    if not outcome.error:
+        return say("run.ok", lab=outcome.lab, seconds=outcome.seconds)
+    where = say("run.cell", cell=outcome.cell) if outcome.cell else ""
+    error = escape(outcome.error.splitlines()[0])
+    return say("run.failed", lab=outcome.lab, seconds=outcome.seconds, where=where, error=error)

@@ -1,0 +1,125 @@
+"""`kubedev slides`: executes labs and makes slides of them, each one file that needs neither kernel nor network."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+from nbformat.reader import NotJSONError
+from rich.console import Console
+from rich.markup import escape
+
+from kubedev.lab.recording import MIME
+from kubedev.tools.deck import deck_html
+from kubedev.tools.kernels import kernel_settings, private_folder
+from kubedev.tools.notebooks import UnknownLabError, all_labs, find, shipped
+from kubedev.tools.run import CELL_SECONDS
+from kubedev.views.catalogue import register, say
+
+__all__ = ["BrokenLabError", "main", "make", "record"]
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+BEGIN = "from kubedev.lab import recording as _recording; _recording.begin()"
+
+TEXTS = {
+    "slides.made": "{file}  {size:.1f} MB",
+    "slides.failed": "{lab}  [red]failed[/red]  {error}",
+    "slides.stopped": "Stopped by you.",
+    "slides.none": "no labs in {folder}",
+}
+register(TEXTS)
+
+
+class BrokenLabError(Exception):
+    """A cell fails; the message names it."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Make slides of the labs named, or of all; 1 where one cannot be executed, 2 where one is unknown."""
+    parser = argparse.ArgumentParser("kubedev slides", description="Execute labs and make slides of them.")
+    parser.add_argument(
+        "labs", nargs="*", metavar="LAB", help="a number, a name or a path (default: all labs)"
+    )
+    parser.add_argument("--out", type=Path, default=Path("slides"), metavar="DIR", help="default: slides")
+    options = parser.parse_args(argv)
+    folder = shipped()
+    try:
+        notebooks = [find(lab, folder) for lab in options.labs] or all_labs(folder)
+        options.out.mkdir(parents=True, exist_ok=True)
+    except (UnknownLabError, OSError) as error:
+        parser.error(str(error))
+    if not notebooks:
+        parser.error(say("slides.none", folder=folder))
+    console = Console(highlight=False, soft_wrap=True)
+    try:
+        return max([_make_one(notebook, options.out, console) for notebook in notebooks])
+    except KeyboardInterrupt:
+        console.print(say("slides.stopped"))
+        return 130
+
+
+def _make_one(notebook: Path, out: Path, console: Console) -> int:
+    try:
+        with console.status(notebook.stem):
+            file = make(notebook, out)
+    except (BrokenLabError, NotJSONError, nbformat.ValidationError, OSError) as error:
+        console.print(say("slides.failed", lab=notebook.stem, error=escape(str(error).splitlines()[0])))
+        return 1
+    console.print(say("slides.made", file=escape(str(file)), size=file.stat().st_size / 1e6))
+    return 0
+
+
+def make(notebook: Path, out: Path) -> Path:
+    """Execute a notebook and write its slides to `out`; the file. Raises BrokenLabError."""
+    document, pictures = record(notebook)
+    file = out / f"{notebook.stem}.html"
+    file.write_text(deck_html(document, pictures, notebook.parent), "utf-8")
+    return file
+
+
+def record(notebook: Path) -> tuple[NotebookNode, dict[str, str]]:
+    """Execute a notebook; the notebook with its outputs, and the HTML of each of its pictures by the widget's id.
+
+    Raises BrokenLabError where a cell fails.
+    """
+    document = nbformat.read(notebook, as_version=4)
+    environment = {**os.environ, "PLOTLY_RENDERER": "plotly_mimetype"}  # figures as data
+    with private_folder() as private:
+        client = NotebookClient(document, timeout=CELL_SECONDS, config=kernel_settings(private))
+        with client.setup_kernel(cwd=str(notebook.parent), env=environment):
+            _run(client, BEGIN)
+            for index, cell in enumerate(document.cells):
+                _execute(client, cell, index)
+            outputs = _run(client, f"_recording.hand_over({_models(document)!r})")
+    return document, next(dict(output.data[MIME]) for output in outputs if MIME in output.get("data", {}))
+
+
+def _execute(client: NotebookClient, cell: NotebookNode, index: int) -> None:
+    where = say("run.cell", cell=cell.get("id", index))
+    try:
+        client.execute_cell(cell, index)
+    except CellExecutionError as error:
+        raise BrokenLabError(f"{where}{error.ename}: {error.evalue}") from error
+    except CellTimeoutError as error:
+        raise BrokenLabError(where + say("run.timeout", seconds=CELL_SECONDS)) from error
+    except DeadKernelError as error:
+        raise BrokenLabError(where + say("run.died")) from error
+
+
+def _run(client: NotebookClient, code: str) -> list[NotebookNode]:
+    """Execute code of our own after the notebook's cells; its outputs."""
+    cell = nbformat.v4.new_code_cell(code)
+    client.nb.cells.append(cell)
+    client.execute_cell(cell, len(client.nb.cells) - 1)
+    client.nb.cells.remove(cell)
+    return list(cell.outputs)
+
+
+def _models(document: NotebookNode) -> list[str]:
+    """The ids of the widgets that are shown."""
+    outputs = [output for cell in document.cells for output in cell.get("outputs", [])]
+    return [data[WIDGET]["model_id"] for o in outputs if WIDGET in (data := o.get("data", {}))]
