@@ -23,10 +23,8 @@ ADDRESS = re.compile(r"(http://127\.0\.0\.1:(\d+))/lab/tree/(\S+)\?token=(\w+)")
 class LabServer:
     """`kubedev lab` as a process with a home of its own; every process it starts can be found by a mark.
 
-    `folder` is where its notebooks are, if a test has to know.
+    `folder` is where its notebook is, if it is told one.
     """
-
-    folder: Path
 
     def __init__(
         self,
@@ -37,6 +35,7 @@ class LabServer:
         cwd: Path | None = None,
     ):
         self.mark = uuid4().hex
+        self.folder = notebook.parent if notebook else Path()
         command = command or (sys.executable, "-m", "kubedev")
         self.process = subprocess.Popen(
             [*command, "lab", *([str(notebook)] if notebook else []), "--no-browser", *arguments],

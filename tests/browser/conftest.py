@@ -57,7 +57,6 @@ def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
     nbformat.write(notebook, frame)
     server = LabServer(frame, tmp_path_factory.mktemp("home"))
-    server.folder = folder
     yield server
     server.stop()
     assert left_over(server.mark) == []

@@ -67,20 +67,19 @@ class LabPage:
             self.page.get_by_role("menuitem", name="Run", exact=True).click()
             self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
             with contextlib.suppress(TimeoutError):
-                self.page.wait_for_function(_BEGAN, timeout=15_000)
+                self.page.wait_for_function(_BEGAN, arg=SHOWN, timeout=15_000)
                 break
-        self.page.wait_for_function(_ALL_RAN, timeout=timeout * 1000)
+        self.page.wait_for_function(_ALL_RAN, arg=SHOWN, timeout=timeout * 1000)
 
     def output(self, cell: int) -> Locator:
         """What the n-th code cell shows, from 0."""
         return self.page.locator(f"{SHOWN} .jp-CodeCell").nth(cell).locator(".jp-Cell-outputWrapper")
 
 
-_BEGAN = r"""() => [...document.querySelectorAll(
-  ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell .jp-InputPrompt"
-)].some(prompt => /\[[*\d]/.test(prompt.textContent))"""
-_ALL_RAN = r"""() => {
-  const cells = [...document.querySelectorAll(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell")];
+_BEGAN = r"""(notebook) => [...document.querySelectorAll(`${notebook} .jp-CodeCell .jp-InputPrompt`)]
+  .some(prompt => /\[[*\d]/.test(prompt.textContent))"""
+_ALL_RAN = r"""(notebook) => {
+  const cells = [...document.querySelectorAll(`${notebook} .jp-CodeCell`)];
   return cells.length && cells.every(cell => /\[\d+\]/.test(cell.querySelector(".jp-InputPrompt").textContent));
 }"""
 OpenLab = Callable[..., LabPage]

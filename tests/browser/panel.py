@@ -107,12 +107,16 @@ class CellPage:
 
     def __init__(self, page: Page, notebook: Path) -> None:
         cells = json.loads(notebook.read_text("utf-8"))["cells"]
-        self._ids = [cell["id"] for cell in cells if cell["cell_type"] == "code"]
+        self.sources = {cell["id"]: "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"}
         self.page = page
 
     def cell(self, cell_id: str) -> Locator:
         """A cell."""
-        return self.page.locator(f"{SHOWN} .jp-CodeCell").nth(self._ids.index(cell_id))
+        return self.page.locator(f"{SHOWN} .jp-CodeCell").nth(list(self.sources).index(cell_id))
+
+    def output(self, cell_id: str) -> Locator:
+        """What a cell shows."""
+        return self.cell(cell_id).locator(".jp-Cell-outputWrapper")
 
     def run(self, cell_id: str) -> Locator:
         """Run a cell and wait for its end; its output."""
@@ -123,7 +127,7 @@ class CellPage:
         self.page.keyboard.press("Control+Enter")
         handle = prompt.element_handle()
         self.page.wait_for_function(_RAN, arg=[handle, before], timeout=SECONDS)
-        return cell.locator(".jp-Cell-outputWrapper")
+        return self.output(cell_id)
 
     def panel(self, cell_id: str) -> PanelPage:
         """The panel that a cell shows."""

@@ -223,7 +223,7 @@ def test_run_all_to_the_first_picture(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     put(lab_server, EMPTY, {"empty": "import ipywidgets\nipywidgets.HTML()"})
-    for name in LABS:
+    for name in LABS:  # JupyterLab may have saved what an earlier test saw in them
         shutil.copy(ROOT / "labs" / name, lab_server.folder)
     empty = run_all(chromium, lab_server, EMPTY, ".jupyter-widgets")
     opened: dict[str, Opened] = {}
