@@ -45,7 +45,7 @@ PACKAGES = {
     "wire": {"google", "grpc", "watchfiles"},
     "views": PICTURES,
     "lab": PICTURES | {"IPython", "yaml"},
-    "tools": JUPYTER | {"rich", "traitlets", "yaml"},
+    "tools": JUPYTER | {"plotly", "rich", "traitlets", "yaml"},
     "": set(),
 }
 HEAVY = ("grpc", "plotly", "networkx", "numpy", "ipywidgets", "anywidget", "IPython", "jupyterlab")
