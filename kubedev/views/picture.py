@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kubedev.views.catalogue import say
+from kubedev.views.controls import Action, Control
 from kubedev.views.style import SIZE_TEXT, WIDTH, DeviceState, text_width
 
 __all__ = [
     "Band",
     "Box",
     "Cell",
+    "Control",
     "Dot",
     "Dots",
     "Line",
@@ -67,7 +69,7 @@ class Box:
     centred: bool = False
     top: bool = False
     tooltip: str = ""
-    action: str = ""
+    action: Action | str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class Cell:
     starred: bool = False
     lit: bool = False
     tooltip: str = ""
-    action: str = ""
+    action: Action | str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,7 @@ class Dots:
     tone: str = "accent"
 
 
-Mark = Panel | Box | Cell | Text | Line | Pill | Band | Dot | Dots
+Mark = Panel | Box | Cell | Text | Line | Pill | Band | Dot | Dots | Control
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,21 @@
 from dataclasses import replace
 from typing import assert_never
 
-from kubedev.views.picture import Band, Box, Cell, Dot, Dots, Line, Mark, Panel, Picture, Pill, Point, Text
+from kubedev.views.picture import (
+    Band,
+    Box,
+    Cell,
+    Control,
+    Dot,
+    Dots,
+    Line,
+    Mark,
+    Panel,
+    Picture,
+    Pill,
+    Point,
+    Text,
+)
 from kubedev.views.style import SIZE_HEAD, WIDTH, fit
 
 __all__ = ["stack"]
@@ -41,6 +55,6 @@ def _lowered(mark: Mark, prefix: str, by: float) -> Mark:
             return replace(mark, key=key, points=tuple(map(down, mark.points)))
         case Pill():
             return replace(mark, key=key, y=mark.y + by, start=mark.start and down(mark.start))
-        case Panel() | Box() | Cell() | Text() | Band() | Dot():
+        case Panel() | Box() | Cell() | Text() | Band() | Dot() | Control():
             return replace(mark, key=key, y=mark.y + by)
     assert_never(mark)

@@ -39,6 +39,7 @@ PALETTE: dict[str, tuple[str, str]] = {
     "muted": ("#586472", "#9aa6b5"),
     "line": ("#cfd6de", "#37414d"),
     "edge": ("#8b96a3", "#6b7786"),
+    "control": ("#7b8794", "#738092"),
     "panel": ("#f5f7f9", "#1a2027"),
     "card": ("#ffffff", "#20272f"),
     "ground": ("#ffffff", "#12161b"),

@@ -5,11 +5,13 @@ moves changes one attribute. `standalone` makes a file for a README, `inline` an
 theme of its page.
 """
 
+import json
 from functools import lru_cache
 from html import escape
 from typing import assert_never
 
-from kubedev.views.picture import Band, Box, Cell, Dot, Dots, Line, Mark, Panel, Picture, Pill, Text
+from kubedev.views.controls import Button, Choice, Entry, Slider, as_json
+from kubedev.views.picture import Band, Box, Cell, Control, Dot, Dots, Line, Mark, Panel, Picture, Pill, Text
 from kubedev.views.style import (
     FONT,
     MONO,
@@ -62,6 +64,8 @@ _RULES = f"""
 .kd .faint,.kd .rule{{fill:none;stroke:$line;stroke-width:1.2}}
 .kd .dots{{stroke-linecap:round}}.kd .dash{{stroke-dasharray:5 4}}
 .kd .head-quiet{{fill:$edge}}.kd .head-lit,.kd .head-strong{{fill:$accent}}.kd .head-faint{{fill:$line}}
+.kd .ctl{{fill:$card;stroke:$control;stroke-width:1.2}}.kd .primary{{fill:$accent;stroke:$accent}}
+.kd .off{{opacity:.55}}.kd .chevron{{fill:none;stroke:$muted;stroke-width:1.6}}
 .kd [tabindex]{{cursor:pointer}}
 .kd [tabindex]:focus-visible{{outline:3px solid $mask;outline-offset:3px}}
 """
@@ -127,6 +131,8 @@ def fragment(mark: Mark) -> str:
             content = f'<circle r="{_number(mark.radius)}" class="t-{mark.tone}"/>'
         case Dots():
             content = _dots(mark)
+        case Control():
+            content = _control(mark)
         case _:
             assert_never(mark)
     return _group(mark, content)
@@ -139,18 +145,23 @@ def placed(mark: Mark) -> str:
     return drawn.replace("<g", f'<g transform="translate({where})"', 1) if where else drawn
 
 
-def inline(picture: Picture) -> str:
-    """Return the `<svg>` element of a picture for a page that has `theme_sheet` and `style_sheet`."""
+def inline(picture: Picture, *, controls: bool = True) -> str:
+    """Return the `<svg>` element of a picture for a page that has `theme_sheet` and `style_sheet`.
+
+    Without `controls` their places stay empty.
+    """
     size = f'viewBox="0 0 {_numbers(picture.width, picture.height)}"'
-    marks = "".join(placed(mark) for mark in picture.marks)
+    marks = "".join(placed(mark) for mark in _drawn(picture, controls=controls))
     return (
         f'<svg class="kd" xmlns="http://www.w3.org/2000/svg" {size} role="img" '
         f'aria-label="{escape(picture.alt)}">{marks}</svg>'
     )
 
 
-def standalone(picture: Picture, theme: Theme) -> str:
-    """Return a whole SVG file of one theme, with title, sentence and description."""
+def standalone(picture: Picture, theme: Theme, *, controls: bool = False) -> str:
+    """Return a whole SVG file of one theme, with title, sentence and description; nothing in it can be pressed,
+    so `controls` are left out unless they are asked for.
+    """
     inner = picture.width
     lines = wrap(picture.sentence, inner, 2, SIZE_TEXT + 1)
     top = 46 + 22 * len(lines)
@@ -160,7 +171,7 @@ def standalone(picture: Picture, theme: Theme) -> str:
     )
     for row, line in enumerate(lines):
         heading += f'<text y="{48 + 22 * row}" class="t-muted" style="font-size:15px">{escape(line)}</text>'
-    marks = "\n".join(placed(mark) for mark in picture.marks)
+    marks = "\n".join(placed(mark) for mark in _drawn(picture, controls=controls))
     return (
         f'<svg class="kd" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_numbers(width, height)}" '
         f'width="{_number(width)}" height="{_number(height)}" role="img" '
@@ -173,12 +184,18 @@ def standalone(picture: Picture, theme: Theme) -> str:
     )
 
 
+def _drawn(picture: Picture, *, controls: bool) -> list[Mark]:
+    return [mark for mark in picture.marks if controls or not isinstance(mark, Control)]
+
+
 def _group(mark: Mark, content: str) -> str:
     attributes = f'data-k="{escape(mark.key)}"'
     if isinstance(mark, Pill) and mark.start is not None:
         attributes += f' data-from="{_numbers(*mark.start)}"'
     if isinstance(mark, Box | Cell) and mark.action:
-        attributes += f' data-action="{escape(mark.action)}"'
+        attributes += f' data-action="{escape(as_json(mark.action))}"'
+    if isinstance(mark, Control):
+        attributes += f' data-control="{escape(json.dumps(mark.data, ensure_ascii=False))}"'
     tooltip = "" if isinstance(mark, Line | Dot | Dots) else mark.tooltip
     title = f"<title>{escape(tooltip)}</title>" if tooltip else ""
     return f"<g {attributes}>{title}{content}</g>"
@@ -304,3 +321,30 @@ def _pill(mark: Pill) -> str:
 def _band(mark: Band) -> str:
     style = f"ring o-{mark.tone}" if mark.outlined else f"t-{mark.tone}"
     return _rect(0, 0, mark.width, mark.height, mark.radius, style)
+
+
+def _control(mark: Control) -> str:
+    """The control as it looks in the page; one that is off is paler."""
+    middle, base = mark.height / 2, mark.height / 2 + 5
+    ground = _rect(0, 0, mark.width, mark.height, 7, "ctl")
+    match mark.what:
+        case Button(label, _, primary, disabled):
+            style = "b t-on-accent" if primary else ""
+            ground = _rect(0, 0, mark.width, mark.height, 7, "ctl primary" if primary else "ctl")
+            drawn = ground + _text(label, mark.width / 2, base, style, "middle")
+            return f'<g class="off">{drawn}</g>' if disabled else drawn
+        case Choice(_, _, value, _):
+            chevron = f'<path d="M{_numbers(mark.width - 19, middle - 2)}l4 4 4-4" class="chevron"/>'
+            return ground + _text(value, 9, base, "") + chevron
+        case Entry(label, value, _):
+            return ground + _text(value or label, 9, base, "" if value else "t-muted")
+        case Slider() as slider:
+            left = text_width(slider.words) + 12
+            share = (slider.value - slider.low) / ((slider.high - slider.low) or 1)
+            at = left + 7 + (mark.width - left - 14) * min(1.0, max(0.0, share))
+            return (
+                _text(slider.words, 0, base, "")
+                + f'<path d="M{_numbers(left, middle)}H{_number(mark.width)}" class="faint"/>'
+                + f'<path d="M{_numbers(left, middle)}H{_number(at)}" class="strong"/>'
+                + f'<circle cx="{_number(at)}" cy="{_number(middle)}" r="7" class="t-accent"/>'
+            )
