@@ -10,7 +10,11 @@ from typing import Self
 
 from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.requests import Resource, calculate_resource
-from kubedev.scheduler.plugins.pod_affinity_terms import NO_TERMS, AffinityTerms, parse_affinity_terms
+from kubedev.scheduler.plugins.topology.pod_affinity_terms import (
+    NO_TERMS,
+    AffinityTerms,
+    parse_affinity_terms,
+)
 
 __all__ = ["HostPort", "NodeInfo", "PodInfo", "host_ports"]
 

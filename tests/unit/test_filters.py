@@ -9,13 +9,13 @@ from kubedev.api.selectors import NodeAffinity as NodeAffinityRules
 from kubedev.api.selectors import Taint
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.labels import SelectorError
-from kubedev.scheduler.plugins.affinity import NodeAffinity
 from kubedev.scheduler.plugins.filters import NodePorts
-from kubedev.scheduler.plugins.pod_affinity import InterPodAffinity
+from kubedev.scheduler.plugins.node_affinity import NodeAffinity
 from kubedev.scheduler.plugins.resource_scores import NodeResourcesFit
-from kubedev.scheduler.plugins.spread import PodTopologySpread
-from kubedev.scheduler.plugins.spread_counts import Skew
-from kubedev.scheduler.plugins.taints import TaintToleration
+from kubedev.scheduler.plugins.taint_toleration import TaintToleration
+from kubedev.scheduler.plugins.topology.inter_pod_affinity import InterPodAffinity
+from kubedev.scheduler.plugins.topology.pod_topology_spread import PodTopologySpread
+from kubedev.scheduler.plugins.topology.spread_counts import Skew
 from kubedev.scheduler.status import SUCCESS, Code
 from tests.unit.cluster import a_node, a_pod, filter_all
 

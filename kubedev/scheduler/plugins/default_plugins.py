@@ -4,14 +4,14 @@ Left out are those of volumes, PrioritySort (the queue's order) and DefaultBinde
 """
 
 from kubedev.scheduler.framework import Framework, Plugin
-from kubedev.scheduler.plugins.affinity import NodeAffinity
 from kubedev.scheduler.plugins.filters import NodeName, NodePorts
-from kubedev.scheduler.plugins.gates import SchedulingGates
 from kubedev.scheduler.plugins.image_locality import ImageLocality
-from kubedev.scheduler.plugins.pod_affinity import InterPodAffinity
+from kubedev.scheduler.plugins.node_affinity import NodeAffinity
 from kubedev.scheduler.plugins.resource_scores import NodeResourcesBalancedAllocation, NodeResourcesFit
-from kubedev.scheduler.plugins.spread import PodTopologySpread
-from kubedev.scheduler.plugins.taints import NodeUnschedulable, TaintToleration
+from kubedev.scheduler.plugins.scheduling_gates import SchedulingGates
+from kubedev.scheduler.plugins.taint_toleration import NodeUnschedulable, TaintToleration
+from kubedev.scheduler.plugins.topology.inter_pod_affinity import InterPodAffinity
+from kubedev.scheduler.plugins.topology.pod_topology_spread import PodTopologySpread
 from kubedev.scheduler.preemption.preemption import DefaultPreemption
 
 __all__ = ["DEFAULT_PLUGINS", "default_framework"]

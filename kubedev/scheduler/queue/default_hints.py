@@ -11,14 +11,14 @@ from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.node_selector import required_node_affinity
 from kubedev.scheduler.plugins.filters import host_ports, ports_conflict
 from kubedev.scheduler.plugins.fits import fits
-from kubedev.scheduler.plugins.pod_affinity_terms import matches_all, parse_affinity_terms
-from kubedev.scheduler.plugins.spread_constraints import hard_constraints, has_all_keys
-from kubedev.scheduler.plugins.taints import (
+from kubedev.scheduler.plugins.taint_toleration import (
     DO_NOT_SCHEDULE_EFFECTS,
     UNSCHEDULABLE_TAINT,
     find_matching_untolerated_taint,
     tolerates,
 )
+from kubedev.scheduler.plugins.topology.pod_affinity_terms import matches_all, parse_affinity_terms
+from kubedev.scheduler.plugins.topology.spread_constraints import hard_constraints, has_all_keys
 from kubedev.scheduler.queue.cluster_events import ActionType, ClusterEvent
 from kubedev.scheduler.queue.queueing_hints import Hint, RegisteredEvent
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kubedev.scheduler.plugins.pod_affinity import InterPodAffinity
+from kubedev.scheduler.plugins.topology.inter_pod_affinity import InterPodAffinity
 from tests.vectors.families._plugins import run_filter
 
 

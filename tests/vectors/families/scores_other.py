@@ -3,9 +3,9 @@
 from typing import Any
 
 from kubedev.scheduler.plugins.image_locality import ImageLocality
-from kubedev.scheduler.plugins.pod_affinity import InterPodAffinity
-from kubedev.scheduler.plugins.spread import PodTopologySpread
-from kubedev.scheduler.plugins.taints import TaintToleration
+from kubedev.scheduler.plugins.taint_toleration import TaintToleration
+from kubedev.scheduler.plugins.topology.inter_pod_affinity import InterPodAffinity
+from kubedev.scheduler.plugins.topology.pod_topology_spread import PodTopologySpread
 from tests.vectors.families._plugins import run_score
 from tests.vectors.families.filters import node_affinity
 

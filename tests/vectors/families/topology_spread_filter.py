@@ -4,7 +4,7 @@ from typing import Any
 
 from kubedev.api.fields import Fields
 from kubedev.api.selectors import TopologySpreadConstraint
-from kubedev.scheduler.plugins.spread import PodTopologySpread
+from kubedev.scheduler.plugins.topology.pod_topology_spread import PodTopologySpread
 from tests.vectors.families._plugins import run_filter
 
 

@@ -11,14 +11,18 @@ from typing import NamedTuple
 from kubedev.api.objects import Pod
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.plugins.pod_affinity_counts import (
+from kubedev.scheduler.plugins.topology.pod_affinity_counts import (
     FilterState,
     Points,
     count_for_filter,
     count_points,
     with_pod,
 )
-from kubedev.scheduler.plugins.pod_affinity_terms import AffinityTerm, matches_all, parse_affinity_terms
+from kubedev.scheduler.plugins.topology.pod_affinity_terms import (
+    AffinityTerm,
+    matches_all,
+    parse_affinity_terms,
+)
 from kubedev.scheduler.scores import MAX_NODE_SCORE, Score
 from kubedev.scheduler.status import SUCCESS, Code, Status
 

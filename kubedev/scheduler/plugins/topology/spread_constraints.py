@@ -12,7 +12,10 @@ from kubedev.scheduler.context import Context
 from kubedev.scheduler.labels import EVERYTHING, Selector, SelectorError, from_label_selector, from_labels
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.node_selector import RequiredNodeAffinity
-from kubedev.scheduler.plugins.taints import DO_NOT_SCHEDULE_EFFECTS, find_matching_untolerated_taint
+from kubedev.scheduler.plugins.taint_toleration import (
+    DO_NOT_SCHEDULE_EFFECTS,
+    find_matching_untolerated_taint,
+)
 
 __all__ = [
     "HOSTNAME",

@@ -11,13 +11,13 @@ from typing import NamedTuple
 from kubedev.api.objects import Node, Pod
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.node_selector import RequiredNodeAffinity, required_node_affinity
-from kubedev.scheduler.plugins.spread_constraints import (
+from kubedev.scheduler.plugins.topology.spread_constraints import (
     HOSTNAME,
     Constraint,
     count_matching_pods,
     has_all_keys,
 )
-from kubedev.scheduler.plugins.topology_counts import TopologyCounts
+from kubedev.scheduler.plugins.topology.topology_counts import TopologyCounts
 
 __all__ = [
     "FilterState",

@@ -12,7 +12,7 @@ from kubedev.api.selectors import TopologySpreadConstraint
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.labels import SelectorError
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.plugins.spread_constraints import (
+from kubedev.scheduler.plugins.topology.spread_constraints import (
     HOSTNAME,
     SYSTEM_DEFAULT_CONSTRAINTS,
     Constraint,
@@ -20,7 +20,7 @@ from kubedev.scheduler.plugins.spread_constraints import (
     count_matching_pods,
     default_constraints,
 )
-from kubedev.scheduler.plugins.spread_counts import (
+from kubedev.scheduler.plugins.topology.spread_counts import (
     FilterState,
     ScoreState,
     count_for_filter,

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from kubedev.api.objects import Node, Pod
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.plugins.pod_affinity_terms import (
+from kubedev.scheduler.plugins.topology.pod_affinity_terms import (
     AffinityTerm,
     AffinityTerms,
     matches_all,
     parse_affinity_terms,
 )
-from kubedev.scheduler.plugins.topology_counts import TopologyCounts
+from kubedev.scheduler.plugins.topology.topology_counts import TopologyCounts
 
 __all__ = ["FilterState", "Points", "count_for_filter", "count_points", "with_pod"]
 

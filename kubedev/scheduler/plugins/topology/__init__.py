@@ -1,0 +1,1 @@
+"""The plugins that look at the pods of a whole domain: InterPodAffinity and PodTopologySpread."""
