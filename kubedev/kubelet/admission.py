@@ -22,9 +22,10 @@ from kubedev.kubelet.topology import topology as topology_manager
 from kubedev.kubelet.topology.topology import TopologyAdmission
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.node_selector import required_node_affinity
-from kubedev.scheduler.plugins.filters import NodeName, NodePorts, host_ports
 from kubedev.scheduler.plugins.fits import InsufficientResource, fits
 from kubedev.scheduler.plugins.node_affinity import NodeAffinity
+from kubedev.scheduler.plugins.node_name import NodeName
+from kubedev.scheduler.plugins.node_ports import NodePorts, host_ports
 from kubedev.scheduler.plugins.taint_toleration import find_matching_untolerated_taint
 from kubedev.scheduler.status import Status
 

@@ -9,9 +9,9 @@ from kubedev.api.selectors import NodeAffinity as NodeAffinityRules
 from kubedev.api.selectors import Taint
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.labels import SelectorError
-from kubedev.scheduler.plugins.filters import NodePorts
 from kubedev.scheduler.plugins.node_affinity import NodeAffinity
-from kubedev.scheduler.plugins.resource_scores import NodeResourcesFit
+from kubedev.scheduler.plugins.node_ports import NodePorts
+from kubedev.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from kubedev.scheduler.plugins.taint_toleration import TaintToleration
 from kubedev.scheduler.plugins.topology.inter_pod_affinity import InterPodAffinity
 from kubedev.scheduler.plugins.topology.pod_topology_spread import PodTopologySpread

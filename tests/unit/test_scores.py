@@ -5,10 +5,10 @@ import pytest
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.image_locality import normalized_image_name
+from kubedev.scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from kubedev.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from kubedev.scheduler.plugins.resource_scores import (
     CPU_AND_MEMORY,
-    NodeResourcesBalancedAllocation,
-    NodeResourcesFit,
     ResourceScore,
     ResourceSpec,
     Strategy,

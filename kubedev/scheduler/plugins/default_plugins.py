@@ -4,12 +4,15 @@ Left out are those of volumes, PrioritySort (the queue's order) and DefaultBinde
 """
 
 from kubedev.scheduler.framework import Framework, Plugin
-from kubedev.scheduler.plugins.filters import NodeName, NodePorts
 from kubedev.scheduler.plugins.image_locality import ImageLocality
 from kubedev.scheduler.plugins.node_affinity import NodeAffinity
-from kubedev.scheduler.plugins.resource_scores import NodeResourcesBalancedAllocation, NodeResourcesFit
+from kubedev.scheduler.plugins.node_name import NodeName
+from kubedev.scheduler.plugins.node_ports import NodePorts
+from kubedev.scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from kubedev.scheduler.plugins.node_resources_fit import NodeResourcesFit
+from kubedev.scheduler.plugins.node_unschedulable import NodeUnschedulable
 from kubedev.scheduler.plugins.scheduling_gates import SchedulingGates
-from kubedev.scheduler.plugins.taint_toleration import NodeUnschedulable, TaintToleration
+from kubedev.scheduler.plugins.taint_toleration import TaintToleration
 from kubedev.scheduler.plugins.topology.inter_pod_affinity import InterPodAffinity
 from kubedev.scheduler.plugins.topology.pod_topology_spread import PodTopologySpread
 from kubedev.scheduler.preemption.preemption import DefaultPreemption

@@ -1,6 +1,6 @@
-"""Taints keep pods off a node, tolerations let them on: the plugins NodeUnschedulable and TaintToleration.
+"""Taints keep pods off a node, tolerations let them on: the plugin TaintToleration.
 
-Go: `pkg/scheduler/framework/plugins/{nodeunschedulable,tainttoleration}`,
+Go: `pkg/scheduler/framework/plugins/tainttoleration`,
 `k8s.io/component-helpers/scheduling/corev1/helpers.go`.
 """
 
@@ -16,15 +16,12 @@ from kubedev.scheduler.status import SUCCESS, Code, Status
 
 __all__ = [
     "DO_NOT_SCHEDULE_EFFECTS",
-    "UNSCHEDULABLE_TAINT",
-    "NodeUnschedulable",
     "TaintToleration",
     "find_matching_untolerated_taint",
     "tolerates",
 ]
 
 DO_NOT_SCHEDULE_EFFECTS = ("NoSchedule", "NoExecute")
-UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", value="", effect="NoSchedule")
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
@@ -49,21 +46,6 @@ def find_matching_untolerated_taint(
         if taint.effect in effects and not any(tolerates(t, taint) for t in tolerations):
             return taint
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class NodeUnschedulable:
-    """Keeps pods off a cordoned node, unless they tolerate the taint that cordoning brings."""
-
-    name: str = "NodeUnschedulable"
-
-    def filter(self, state: None, pod: Pod, node_info: NodeInfo) -> Status:
-        """Refuse the pod on a node whose spec.unschedulable is set."""
-        if not node_info.node.unschedulable or any(
-            tolerates(t, UNSCHEDULABLE_TAINT) for t in pod.tolerations
-        ):
-            return SUCCESS
-        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("node(s) were unschedulable",), self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from kubedev.api.objects import Node, Pod
 from kubedev.api.requests import compute_pod_resource_request
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.node_selector import required_node_affinity
-from kubedev.scheduler.plugins.filters import host_ports, ports_conflict
 from kubedev.scheduler.plugins.fits import fits
+from kubedev.scheduler.plugins.node_ports import host_ports, ports_conflict
+from kubedev.scheduler.plugins.node_unschedulable import UNSCHEDULABLE_TAINT
 from kubedev.scheduler.plugins.taint_toleration import (
     DO_NOT_SCHEDULE_EFFECTS,
-    UNSCHEDULABLE_TAINT,
     find_matching_untolerated_taint,
     tolerates,
 )

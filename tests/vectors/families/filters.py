@@ -4,9 +4,11 @@ from typing import Any
 
 from kubedev.api.fields import Fields
 from kubedev.api.selectors import NodeAffinity as NodeAffinityRules
-from kubedev.scheduler.plugins.filters import NodeName, NodePorts
 from kubedev.scheduler.plugins.node_affinity import NodeAffinity
-from kubedev.scheduler.plugins.taint_toleration import NodeUnschedulable, TaintToleration
+from kubedev.scheduler.plugins.node_name import NodeName
+from kubedev.scheduler.plugins.node_ports import NodePorts
+from kubedev.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from kubedev.scheduler.plugins.taint_toleration import TaintToleration
 from tests.vectors.families._plugins import run_filter
 
 PLUGINS = {

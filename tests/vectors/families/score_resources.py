@@ -5,13 +5,9 @@ from typing import Any
 from kubedev.api.objects import Node, Pod
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.plugins.resource_scores import (
-    NodeResourcesBalancedAllocation,
-    NodeResourcesFit,
-    ResourceSpec,
-    Strategy,
-    UtilizationPoint,
-)
+from kubedev.scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from kubedev.scheduler.plugins.node_resources_fit import NodeResourcesFit
+from kubedev.scheduler.plugins.resource_scores import ResourceSpec, Strategy, UtilizationPoint
 
 
 def answer(case_in: dict[str, Any]) -> dict[str, Any]:

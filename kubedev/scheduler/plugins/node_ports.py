@@ -1,4 +1,4 @@
-"""The simplest filters: NodeName and NodePorts."""
+"""NodePorts: two pods cannot have the same port of a node."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,24 +9,7 @@ from kubedev.scheduler.node_info import ANY_ADDRESS, HostPort, NodeInfo
 from kubedev.scheduler.node_info import host_ports as host_ports_of
 from kubedev.scheduler.status import SUCCESS, Code, Status
 
-__all__ = ["NodeName", "NodePorts", "conflicting_port", "host_ports", "ports_conflict"]
-
-
-@dataclass(frozen=True, slots=True)
-class NodeName:
-    """A pod that names its node (spec.nodeName) goes there or nowhere.
-
-    Go: `pkg/scheduler/framework/plugins/nodename/node_name.go`.
-    """
-
-    name: str = "NodeName"
-
-    def filter(self, state: object, pod: Pod, node_info: NodeInfo) -> Status:
-        """Refuse all nodes but the one that the pod names."""
-        if not pod.node_name or pod.node_name == node_info.node.name:
-            return SUCCESS
-        reasons = ("node(s) didn't match the requested node name",)
-        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, self.name)
+__all__ = ["NodePorts", "conflicting_port", "host_ports", "ports_conflict"]
 
 
 @dataclass(frozen=True, slots=True)
