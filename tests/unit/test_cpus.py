@@ -50,10 +50,13 @@ def pod_of(*containers: Container, uid: str = "p", init: tuple[Container, ...] =
     return Pod(uid, uid=uid, containers=containers, init_containers=init)
 
 
+ALPHA = {"CPUManagerPolicyAlphaOptions": True}
+
+
 def static(topology: CPUTopology = SMALL, reserved: str = "0", **options: str) -> CPUManagerState:
     cpus = parse_cpus(reserved)
     named = {name.replace("_", "-"): value for name, value in options.items()}
-    return start(new_static_policy(topology, len(cpus), cpus, named))
+    return start(new_static_policy(topology, len(cpus), cpus, named, gates=ALPHA))
 
 
 def run(state: CPUManagerState, pod: Pod) -> tuple[CPUManagerState, dict[str, CPUDecision]]:

@@ -13,10 +13,10 @@ from kubedev.kubelet.cpu.cpu_distribution import take_by_topology_numa_distribut
 from kubedev.kubelet.cpu.cpu_state import CPUManagerError
 from kubedev.kubelet.cpu.cpu_topology import CPUTopology
 from kubedev.kubelet.cpu.cpuset import CPUSet, format_cpus
-from kubedev.kubelet.topology.policy_options import PolicyOptionError, StaticPolicyOptions
+from kubedev.kubelet.topology.policy_options import Gates, PolicyOptionError, StaticPolicyOptions
 from kubedev.kubelet.topology.topology import SINGLE_NUMA_NODE
 
-__all__ = ["NO_CPUS", "StaticPolicy", "new_policy", "new_static_policy"]
+__all__ = ["NO_CPUS", "StaticPolicy", "new_policy", "new_static_policy", "validate_static_policy_options"]
 
 NO_CPUS: CPUSet = frozenset()
 
@@ -58,6 +58,7 @@ def new_policy(
     reserved: CPUSet = NO_CPUS,
     options: Mapping[str, str] | None = None,
     topology_policy: str = "none",
+    gates: Gates | None = None,
 ) -> StaticPolicy | None:
     """The policy of this name (None for none), or CPUManagerError: the kubelet does not start.
 
@@ -79,7 +80,7 @@ def new_policy(
             "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"
         )
     try:
-        return new_static_policy(topology, reservation.value(), reserved, options, topology_policy)
+        return new_static_policy(topology, reservation.value(), reserved, options, topology_policy, gates)
     except (CPUManagerError, PolicyOptionError) as error:
         raise CPUManagerError(f"new static policy error: {error}") from None
 
@@ -90,6 +91,7 @@ def new_static_policy(
     reserved: CPUSet = NO_CPUS,
     options: Mapping[str, str] | None = None,
     topology_policy: str = "none",
+    gates: Gates | None = None,
 ) -> StaticPolicy:
     """The policy for a machine, or CPUManagerError (PolicyOptionError for options): the kubelet does not start.
 
@@ -98,15 +100,8 @@ def new_static_policy(
 
     Source: `policy_static.go: NewStaticPolicy`, `policy_options.go: ValidateStaticPolicyOptions`.
     """
-    parsed = StaticPolicyOptions.parse(options or {})
-    if parsed.align_by_socket and topology_policy == SINGLE_NUMA_NODE:
-        raise PolicyOptionError(
-            "Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option"
-        )
-    if parsed.align_by_socket and topology.num_sockets > topology.num_numa_nodes:
-        raise PolicyOptionError(
-            "Align by socket is not compatible with hardware where number of sockets are more than number of NUMA"
-        )
+    parsed = StaticPolicyOptions.parse(options or {}, gates or {})
+    validate_static_policy_options(parsed, topology, topology_policy)
     if not reserved:
         reserved = _take(topology, parsed, topology.details.cpus, num_reserved).cpus
     if len(reserved) != num_reserved:
@@ -122,3 +117,20 @@ def new_static_policy(
         )
     cores = topology.details.keep_only(reserved).ids("core")
     return StaticPolicy(topology, parsed, reserved, topology.details.cpus_in("core", *cores))
+
+
+def validate_static_policy_options(
+    options: StaticPolicyOptions, topology: CPUTopology, topology_policy: str
+) -> None:
+    """PolicyOptionError where the options do not go with the machine, or with the topology manager's policy.
+
+    Source: `policy_options.go: ValidateStaticPolicyOptions`.
+    """
+    if options.align_by_socket and topology_policy == SINGLE_NUMA_NODE:
+        raise PolicyOptionError(
+            "Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option"
+        )
+    if options.align_by_socket and topology.num_sockets > topology.num_numa_nodes:
+        raise PolicyOptionError(
+            "Align by socket is not compatible with hardware where number of sockets are more than number of NUMA"
+        )

@@ -66,8 +66,10 @@ class NUMAInfo:
         return mask_of(self.nodes)
 
     def average_distance(self, mask: int) -> float:
-        """The mean over all pairs of the mask's nodes, each node with itself too."""
+        """The mean over all pairs of the mask's nodes, each node with itself too; 0 for the empty mask."""
         nodes = nodes_of(mask)
+        if not nodes:
+            return 0.0
         return sum(self.distances[a][b] for a in nodes for b in nodes) / len(nodes) ** 2
 
 

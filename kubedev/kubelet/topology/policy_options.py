@@ -1,7 +1,7 @@
 """Options of the topology manager's policies and of the CPU manager's static policy.
 
-Both come as texts by name. Which stage an option has reached (alpha, beta) decides in a real kubelet
-whether a feature gate must be set for it; here all of them may be used.
+Both come as texts by name. An option that has reached alpha or beta only can be used while the feature gate of
+its stage is on; by default the alpha gates are off and the beta ones on.
 
 Source: `pkg/kubelet/cm/topologymanager/policy_options.go`, `pkg/kubelet/cm/cpumanager/policy_options.go`.
 """
@@ -9,9 +9,11 @@ Source: `pkg/kubelet/cm/topologymanager/policy_options.go`, `pkg/kubelet/cm/cpum
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
-__all__ = ["PolicyOptionError", "StaticPolicyOptions", "TopologyPolicyOptions"]
+from kubedev.api.gotext import quote
+
+__all__ = ["Gates", "PolicyOptionError", "StaticPolicyOptions", "TopologyPolicyOptions"]
 
 DEFAULT_MAX_ALLOWABLE_NUMA_NODES = 8
 
@@ -23,21 +25,48 @@ class PolicyOptionError(ValueError):
     """An option that the kubelet does not start with; the text is Kubernetes' own."""
 
 
+# Feature gates by name, as far as they are set; the others are as v1.32 has them.
+Gates = Mapping[str, bool]
+_NO_GATES: Gates = {}
+Stage = Literal["Alpha", "Beta", "stable"]
+
+
+def _check_available(manager: str, stages: Mapping[str, Stage], name: str, gates: Gates) -> None:
+    """Source: `policy_options.go: CheckPolicyOptionAvailable`, the same in both managers."""
+    stage = stages.get(name)
+    if stage is None:
+        raise PolicyOptionError(f"unknown {manager} Manager Policy option: {quote(name)}")
+    gate = f"{manager.replace(' ', '')}ManagerPolicy{stage}Options"
+    if stage != "stable" and not gates.get(gate, stage == "Beta"):
+        raise PolicyOptionError(
+            f"{manager} Manager Policy {stage}-level Options not enabled, but option {quote(name)} provided"
+        )
+
+
 def _boolean(name: str, value: str) -> bool:
     if value not in _TRUE + _FALSE:
         raise PolicyOptionError(
-            f'bad value for option "{name}": strconv.ParseBool: parsing "{value}": invalid syntax'
+            f'bad value for option "{name}": strconv.ParseBool: parsing {quote(value)}: invalid syntax'
         )
     return value in _TRUE
 
 
 def _integer(name: str, value: str) -> int:
-    if not re.fullmatch(r"[+-]?[0-9]+", value):
+    fault = "" if re.fullmatch(r"[+-]?[0-9]+", value) else "invalid syntax"
+    if not fault and not -(2**63) <= int(value) < 2**63:
+        fault = "value out of range"
+    if fault:
         raise PolicyOptionError(
             f'unable to convert policy option to integer "{name}": '
-            f'strconv.Atoi: parsing "{value}": invalid syntax'
+            f"strconv.Atoi: parsing {quote(value)}: {fault}"
         )
     return int(value)
+
+
+_TOPOLOGY: Mapping[str, Stage] = {
+    "prefer-closest-numa-nodes": "stable",
+    "max-allowable-numa-nodes": "Beta",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +77,20 @@ class TopologyPolicyOptions:
     max_allowable_numa_nodes: int = DEFAULT_MAX_ALLOWABLE_NUMA_NODES
 
     @classmethod
-    def parse(cls, options: Mapping[str, str]) -> Self:
+    def parse(cls, options: Mapping[str, str], gates: Gates = _NO_GATES) -> Self:
         """Read them, or PolicyOptionError for the first bad one by name."""
         closest, most = False, DEFAULT_MAX_ALLOWABLE_NUMA_NODES
         for name, value in sorted(options.items()):
+            _check_available("Topology", _TOPOLOGY, name, gates)
             if name == "prefer-closest-numa-nodes":
                 closest = _boolean(name, value)
-            elif name == "max-allowable-numa-nodes":
+            else:
                 most = _integer(name, value)
                 if most < DEFAULT_MAX_ALLOWABLE_NUMA_NODES:
                     raise PolicyOptionError(
                         f'the minimum value of "{name}" should not be less than '
                         f"{DEFAULT_MAX_ALLOWABLE_NUMA_NODES}"
                     )
-            else:
-                raise PolicyOptionError(f'unknown Topology Manager Policy option: "{name}"')
         return cls(closest, most)
 
 
@@ -84,12 +112,11 @@ class StaticPolicyOptions:
     prefer_align_cpus_by_uncorecache: bool = False
 
     @classmethod
-    def parse(cls, options: Mapping[str, str]) -> Self:
+    def parse(cls, options: Mapping[str, str], gates: Gates = _NO_GATES) -> Self:
         """Read them, or PolicyOptionError for the first bad one by name or two that exclude each other."""
         given = {}
         for name, value in sorted(options.items()):
-            if name.replace("-", "_") not in cls.__slots__ or "_" in name:
-                raise PolicyOptionError(f'unknown CPU Manager Policy option: "{name}"')
+            _check_available("CPU", _STATIC, name, gates)
             given[name] = _boolean(name, value)
         for one, other in _EXCLUSIVE:
             if given.get(one) and given.get(other):
@@ -98,6 +125,15 @@ class StaticPolicyOptions:
                 )
         return cls(**{name.replace("-", "_"): value for name, value in given.items()})
 
+
+_STATIC: Mapping[str, Stage] = {
+    "full-pcpus-only": "Beta",
+    "distribute-cpus-across-numa": "Alpha",
+    "align-by-socket": "Alpha",
+    "distribute-cpus-across-cores": "Alpha",
+    "strict-cpu-reservation": "Alpha",
+    "prefer-align-cpus-by-uncorecache": "Alpha",
+}
 
 _EXCLUSIVE = (
     ("full-pcpus-only", "distribute-cpus-across-cores"),

@@ -26,7 +26,7 @@ from kubedev.kubelet.topology.merge import (
     filter_providers_hints,
     merge_at_once,
 )
-from kubedev.kubelet.topology.policy_options import TopologyPolicyOptions
+from kubedev.kubelet.topology.policy_options import Gates, TopologyPolicyOptions
 
 __all__ = [
     "ANYWHERE",
@@ -72,7 +72,14 @@ class TopologyManager:
     numa: NUMAInfo = field(default_factory=lambda: NUMAInfo((0,)))
 
     @classmethod
-    def new(cls, policy: str, scope: str, numa: NUMAInfo, options: Mapping[str, str] | None = None) -> Self:
+    def new(
+        cls,
+        policy: str,
+        scope: str,
+        numa: NUMAInfo,
+        options: Mapping[str, str] | None = None,
+        gates: Gates | None = None,
+    ) -> Self:
         """Check settings against the machine; TopologyManagerError or PolicyOptionError if they clash.
 
         Kubernetes would start with more than 16 NUMA nodes if told so and never end its first admission:
@@ -80,7 +87,7 @@ class TopologyManager:
         """
         if policy == NONE:
             return cls(NONE, NONE, numa=numa)
-        parsed = TopologyPolicyOptions.parse(options or {})
+        parsed = TopologyPolicyOptions.parse(options or {}, gates or {})
         if parsed.prefer_closest_numa_nodes and not set(numa.nodes) <= numa.distances.keys():
             raise TopologyManagerError(
                 "cannot discover NUMA topology: error getting NUMA distances from cadvisor"

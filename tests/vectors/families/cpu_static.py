@@ -57,6 +57,7 @@ def _policy(case: dict[str, Any]) -> dict[str, Any]:
             parse_cpus(case["reserved"]),
             case["options"],
             case["topology_policy"],
+            {"CPUManagerPolicyAlphaOptions": True},
         )
     except (CPUManagerError, PolicyOptionError) as error:
         return {"new_error": str(error)}
