@@ -1,7 +1,8 @@
 """A whole cluster as one value: what is drawn, stepped, forked and exported."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kubedev.api.messages import HEALTHY, Device, DevicePluginOptions
 from kubedev.cluster.events import Event
@@ -11,7 +12,7 @@ from kubedev.kubelet.pods import to_stop
 from kubedev.scheduler.cycle import Decision
 from kubedev.scheduler.scheduler import SchedulerState
 
-__all__ = ["ClusterState", "ContainerState", "Message", "PluginState", "passable"]
+__all__ = ["ClusterState", "ContainerState", "Message", "PluginState", "passable", "then", "with_container"]
 
 KUBELET_SOCKET = "kubelet.sock"
 
@@ -175,3 +176,14 @@ class ClusterState:
         same = known is not None and tuple(known.values()) == plugin.devices
         # Of a list of before a restart, none is healthy.
         return same and devices.healthy_devices.get(plugin.resource) == healthy
+
+
+def then(state: ClusterState, events: Iterable[Event]) -> ClusterState:
+    """The state with events that follow from the one being applied, after all that is pending already."""
+    return replace(state, pending=(*state.pending, *events))
+
+
+def with_container(state: ClusterState, uid: str, name: str, **changes: Any) -> ClusterState:
+    """The state with a container changed."""
+    changed = replace(state.containers[uid, name], **changes)
+    return replace(state, containers={**state.containers, (uid, name): changed})

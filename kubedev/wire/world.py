@@ -10,8 +10,8 @@ from typing import Protocol
 
 from kubedev.api.messages import HEALTHY
 from kubedev.cluster import events as e
+from kubedev.cluster.kubelets import SOCKET_DIR
 from kubedev.cluster.state import ClusterState, PluginState
-from kubedev.cluster.step import SOCKET_DIR
 from kubedev.kubelet import events as k
 from kubedev.kubelet.devices import registration
 from kubedev.kubelet.pods import to_stop

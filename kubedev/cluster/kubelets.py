@@ -1,0 +1,117 @@
+"""Kubelets in their cluster: what reaches them, and what they want done."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from kubedev.api.objects import Node, Pod
+from kubedev.cluster import events as e
+from kubedev.cluster.apiserver import remove, write
+from kubedev.cluster.plugins import with_plugin, with_sockets
+from kubedev.cluster.state import KUBELET_SOCKET, ClusterState, ContainerState, then, with_container
+from kubedev.kubelet import events as k
+from kubedev.kubelet import kubelet
+from kubedev.kubelet.devices.checkpoint import checkpoint_text
+from kubedev.kubelet.pods import GONE_WITH_THE_MACHINE
+
+__all__ = ["EFFECTS", "SOCKET_DIR", "from_kubelet", "node_created", "on_kubelet", "stopped", "watched"]
+
+SOCKET_DIR = "/var/lib/kubelet/device-plugins"
+"""Where a kubelet's sockets are in a real cluster. A transport puts its own short, private directory in its place."""
+
+
+def node_created(state: ClusterState, event: e.NodeCreated) -> ClusterState:
+    """A machine joins, and its kubelet writes the node object."""
+    node = event.node
+    agent = kubelet.new_kubelet(node, SOCKET_DIR, event.config)
+    state = replace(state, kubelets={**state.kubelets, node.name: agent})
+    return write(with_sockets(state, node.name, add=KUBELET_SOCKET), node)
+
+
+def on_kubelet(state: ClusterState, event: e.OnKubelet) -> ClusterState:
+    """Something happened to a kubelet: it takes its step, and what it wants follows."""
+    node = event.node
+    agent, effects = kubelet.step(state.kubelets[node], event.event, state.now)
+    state = replace(state, kubelets={**state.kubelets, node: agent})
+    return then(state, (e.FromKubelet(node, effect) for effect in effects))
+
+
+def watched(state: ClusterState, event: e.Watched) -> ClusterState:
+    """The API server tells a kubelet of its node, or of a pod that is bound to it or is to go."""
+    node, what = event.watcher, event.event.object
+    if node not in state.kubelets:
+        return state
+    if isinstance(what, Node):
+        return on_kubelet(state, e.OnKubelet(node, k.NodeUpdated(what)))
+    assert isinstance(what, Pod)
+    deleted = what.deletion_timestamp is not None
+    return on_kubelet(state, e.OnKubelet(node, k.PodDeleted(what.uid) if deleted else k.PodBound(what)))
+
+
+def stopped(state: ClusterState, event: e.KubeletStopped) -> ClusterState:
+    """A kubelet, or its machine, starts again: the checkpoint remains, and the API server lists its pods."""
+    node, reboot = event.node, event.reboot
+    checkpoint = checkpoint_text(state.kubelets[node].devices)
+    events: list[k.KubeletEvent] = [k.KubeletRestarted(checkpoint, reboot)]
+    events += [k.PodBound(pod) for pod in state.store.pods_on(node)]
+    events.append(k.SourcesReady())
+    phase = "dead" if reboot else "launched"
+    for plugin in [p for p in state.plugins.values() if p.node == node and p.alive]:
+        state = with_plugin(state, replace(plugin, phase=phase, pid=None if reboot else plugin.pid))
+    if reboot:
+        for key in [key for key, c in state.containers.items() if c.node == node and c.phase != "ended"]:
+            state = with_container(state, *key, phase="ended", exit_code=GONE_WITH_THE_MACHINE)
+    state = replace(state, sockets={**state.sockets, node: (KUBELET_SOCKET,)})
+    return then(state, (e.OnKubelet(node, event) for event in events))
+
+
+# What a kubelet wants
+
+
+def from_kubelet(state: ClusterState, event: e.FromKubelet) -> ClusterState:
+    """A kubelet wants something done. What only a transport can do (Ask, OpenStream, ...) changes nothing here."""
+    effect = EFFECTS.get(type(event.effect))
+    return effect(state, event.node, event.effect) if effect else state
+
+
+def _reply(state: ClusterState, node: str, effect: k.Reply) -> ClusterState:
+    plugin = state.plugins.get((node, effect.resource))
+    if plugin is None or not plugin.alive:
+        return state
+    phase = "registered" if effect.error is None else "refused"
+    return with_plugin(state, replace(plugin, phase=phase, error=effect.error or ""))
+
+
+def _node_status(state: ClusterState, node: str, effect: k.NodeStatus) -> ClusterState:
+    old = state.store.nodes[node]
+    return write(state, replace(old, capacity=effect.capacity, allocatable=effect.allocatable))
+
+
+def _pod_status(state: ClusterState, node: str, effect: k.PodStatus) -> ClusterState:
+    pod = state.store.pods.get(effect.uid)
+    if pod is None:
+        return state
+    return write(state, replace(pod, phase=effect.phase, reason=effect.reason, message=effect.message))
+
+
+def _pod_terminated(state: ClusterState, node: str, effect: k.PodTerminated) -> ClusterState:
+    left = {key: c for key, c in state.containers.items() if key[0] != effect.uid}
+    state = replace(state, containers=left)
+    return remove(state, state.store.pods[effect.uid]) if effect.uid in state.store.pods else state
+
+
+def _start_container(state: ClusterState, node: str, effect: k.StartContainer) -> ClusterState:
+    key = effect.pod_uid, effect.container
+    attempt = state.containers[key].attempt + 1 if key in state.containers else 0
+    container = ContainerState(*key, node, effect.envs, effect.devices, attempt=attempt)
+    return replace(state, containers={**state.containers, key: container})
+
+
+EFFECTS: Mapping[type, Callable[[ClusterState, str, Any], ClusterState]] = {
+    k.Reply: _reply,
+    k.NodeStatus: _node_status,
+    k.PodStatus: _pod_status,
+    k.PodTerminated: _pod_terminated,
+    k.StartContainer: _start_container,
+}
+"""What becomes of an effect of a kubelet's; those that are not here are for the transport alone."""
