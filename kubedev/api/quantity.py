@@ -7,15 +7,32 @@ any size (more than 18 digits, or a fraction with a binary suffix). `wide` says 
 
 import re
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import Self
+
+from kubedev.api.gotext import quote
+from kubedev.api.int64 import (
+    MAX_DIGITS,
+    MAX_INT64,
+    MIN_INT64,
+    fits_int64,
+    in_full,
+    power_of_ten,
+    remove_factors,
+    rescale,
+    wide_scaled_value,
+    wrap,
+    wrap_int64,
+)
 
 __all__ = ["MILLI", "NANO", "Format", "Quantity", "QuantityError"]
 
 NANO, MILLI = -9, -3
-MAX_INT64 = 2**63 - 1
-MAX_DIGITS = 18  # an int64 holds every number of so many decimal digits
-MAX_LENGTH = 4000  # of text and of exponent: beyond it Go computes for minutes, and Python refuses to print
+MAX_LENGTH = 10_000
+"""The digits of a text, and of a number written out. It is ours: Go works for minutes on what is beyond."""
+CHECKED_SHIFTS = (1, 2, 3, 6, 9)
+"""Multiplying by these powers of ten, Go hands on what is left in 64 bits; by all others 0 (`positiveScaleInt64`)."""
 
 QUANTITY = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
 WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -35,6 +52,9 @@ DECIMAL_SUFFIXES = {
 }
 BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 DECIMAL_NAMES = {exponent: suffix for suffix, exponent in DECIMAL_SUFFIXES.items()}
+GO_SPACES = " \t\n\v\f\r\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
 BINARY_NAMES = {exponent // 10: suffix for suffix, exponent in BINARY_SUFFIXES.items()}
 
 
@@ -80,53 +100,48 @@ class Quantity:
             raise QuantityError(WRONG_FORMAT)
         sign, whole, fraction, suffix = match[1], match[2] or "0", match[3] or "", match[4]
         exponent, format = interpret_suffix(suffix)
-        if max(len(text), abs(exponent)) > MAX_LENGTH:
+        digits, negative, places = whole + fraction, sign == "-", len(fraction)
+        scale = scale_of(exponent, places, format)
+        if max(len(text), scale) > MAX_LENGTH:
             raise QuantityError(
-                f"quantity too long: expected at most {MAX_LENGTH} characters and an exponent between "
-                f"-{MAX_LENGTH} and {MAX_LENGTH}, got {text[:40]!r}: write the number with a suffix"
+                f"quantity too large: expected at most {MAX_LENGTH} digits (a limit of kubedev's, where Kubernetes "
+                f"would compute for minutes), got {quote(text[:40])}: write the number with a suffix"
             )
-        digits, negative = whole + fraction, sign == "-"
-        if is_narrow(digits, fraction, exponent, format):
-            return cls._narrow(text, negative, digits, len(fraction), exponent, format)
-        return cls._wide(negative, int(digits), len(fraction), exponent, format)
+        if is_narrow(digits, places, scale, exponent, format):
+            return cls._narrow(text, negative, digits, scale, exponent, format)
+        return cls._wide(negative, int(Decimal(digits)), scale, exponent, format)
 
     @classmethod
     def from_json(cls, value: object) -> Self:
         """Read a quantity where it stands in JSON or YAML: text, a number, or null for zero."""
         if value is None:
             return cls()
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise QuantityError(WRONG_FORMAT)
-        return cls.parse(str(value).strip())
+        return cls.parse(value.strip(GO_SPACES) if isinstance(value, str) else number_text(value))
 
     @classmethod
     def _narrow(
-        cls, text: str, negative: bool, digits: str, places: int, exponent: int, format: Format
+        cls, text: str, negative: bool, digits: str, scale: int, exponent: int, format: Format
     ) -> Self:
         number = int(digits)
-        scale = -places
         if format is Format.BINARY_SI:
             mantissa = number << exponent
             keeps_text = number % 8 != 0
         else:
             mantissa = number
-            scale += exponent
             keeps_text = text == "0" or (
                 scale % 3 == 0 and not digits.endswith("000") and not digits.startswith("0")
             )
         return cls(-mantissa if negative else mantissa, scale, format, False, text if keeps_text else None)
 
     @classmethod
-    def _wide(cls, negative: bool, number: int, places: int, exponent: int, format: Format) -> Self:
-        scale = -places
+    def _wide(cls, negative: bool, number: int, scale: int, exponent: int, format: Format) -> Self:
         if format is Format.BINARY_SI:
             number <<= exponent
-        else:
-            scale += exponent
         if number:
             number, scale = rescale(number, scale, NANO), NANO
+        scale = max(scale, -MAX_LENGTH)  # of 0: nobody counts so many zeros
         if format is Format.BINARY_SI and number > MAX_INT64 * power_of_ten(-scale):
             number, scale = MAX_INT64, 0
         if format is Format.BINARY_SI and 0 < number < power_of_ten(-scale):
@@ -134,22 +149,28 @@ class Quantity:
         return cls(-number if negative else number, scale, format, wide=True)
 
     def value(self) -> int:
-        """Whole units, rounded up, as an int64: what does not fit wraps, or is 0, as in Go (`Value`)."""
+        """Whole units, rounded up, as an int64: what does not fit wraps or is 0, see `scaled_value` (Go: `Value`)."""
         return self.scaled_value(0)
 
     def milli_value(self) -> int:
-        """Thousandths, rounded up, as an int64: what does not fit wraps, or is 0, as in Go (`MilliValue`)."""
+        """Thousandths, rounded up, as an int64: what does not fit wraps or is 0 as well (Go: `MilliValue`)."""
         return self.scaled_value(MILLI)
 
     def scaled_value(self, scale: int) -> int:
-        """In units of `10**scale`, rounded up, as an int64 (Go: `ScaledValue`)."""
+        """In units of `10**scale`, rounded up, as an int64 (Go: `ScaledValue`).
+
+        What an int64 cannot hold: of a number that Go keeps as one, its lowest 64 bits where it is multiplied by
+        10, 100, 1000, 10^6 or 10^9, and 0 otherwise; of a wide one, the lowest 64 bits of every step.
+        """
         shift = self.exponent - scale
         if self.wide:
             return wide_scaled_value(self.mantissa, shift)
         if shift < 0:
             return self.rounded_up(scale)
+        if shift > MAX_DIGITS or (shift and self.mantissa == MIN_INT64):
+            return 0
         result = self.mantissa * power_of_ten(shift)
-        return result if fits_int64(result) else 0
+        return result if fits_int64(result) else wrap_int64(result) if shift in CHECKED_SHIFTS else 0
 
     def rounded_up(self, scale: int) -> int:
         """In units of `10**scale`, rounded away from zero, however large: plain arithmetic."""
@@ -176,14 +197,18 @@ class Quantity:
         if not self.mantissa:
             return "0"
         if self.format is Format.BINARY_SI and self._is_binary():
-            number, times = remove_factors(self.rounded_up(0), 1024)
-            return f"{number}{BINARY_NAMES.get(times, '')}"
+            number = self.rounded_up(0)
+            turns = (
+                self.wide or number != MIN_INT64
+            )  # an int64 has no 2^63, so Go cannot turn this one around
+            number, times = remove_factors(number, 1024) if turns else (number, 0)
+            return f"{in_full(number)}{BINARY_NAMES.get(times, '')}"
         number, times = remove_factors(self.mantissa, 10)
         exponent = self.exponent + times
-        number, exponent = number * power_of_ten(exponent % 3), exponent - exponent % 3
+        text, exponent = in_full(number * power_of_ten(exponent % 3)), exponent - exponent % 3
         if self.format is Format.DECIMAL_EXPONENT:
-            return f"{number}e{exponent}" if exponent else str(number)
-        return f"{number}{DECIMAL_NAMES.get(exponent, '')}"  # beyond E, Go drops the power of ten
+            return f"{text}e{exponent}" if exponent else text
+        return f"{text}{DECIMAL_NAMES.get(exponent, '')}"  # beyond E, Go drops the power of ten
 
     def _is_binary(self) -> bool:
         small = Quantity(-1024) < self < Quantity(1024)
@@ -193,33 +218,35 @@ class Quantity:
     def as_dec(self) -> str:
         """The number in full, as Go's decimal prints it."""
         if self.exponent >= 0:
-            return str(self.mantissa) + ("0" * self.exponent if self.mantissa else "")
-        digits = str(abs(self.mantissa)).zfill(1 - self.exponent)
+            return in_full(self.mantissa) + ("0" * self.exponent if self.mantissa else "")
+        digits = in_full(abs(self.mantissa)).zfill(1 - self.exponent)
         return f"{'-' * (self.mantissa < 0)}{digits[: self.exponent]}.{digits[self.exponent :]}"
 
     def __add__(self, other: "Quantity") -> "Quantity":
         """The sum. It is printed as `self` was, unless that is zero. Go: `Add`."""
-        return self._plus(other, other.mantissa)
+        return self._plus(other, other.mantissa, other.mantissa)
 
     def __sub__(self, other: "Quantity") -> "Quantity":
         """The difference. It is printed as `self` was, unless that is zero. Go: `Sub`."""
-        return self._plus(other, -other.mantissa if other.wide else wrap_int64(-other.mantissa))
+        return self._plus(other, wrap_int64(-other.mantissa), -other.mantissa)
 
-    def _plus(self, other: "Quantity", mantissa: int) -> "Quantity":
+    def _plus(self, other: "Quantity", narrow: int, mantissa: int) -> "Quantity":
+        """The sum in 64 bits with `narrow` for the other one's mantissa, or with `mantissa` where they are too few."""
         format = self.format if self.mantissa else other.format
-        wide = self.wide or other.wide
-        if not wide and not mantissa:
-            return Quantity(self.mantissa, self.exponent, format)
-        if not wide and not self.mantissa:
-            return Quantity(mantissa, other.exponent, format)
         exponent = min(self.exponent, other.exponent)
-        terms = (
-            self.mantissa * power_of_ten(self.exponent - exponent),
-            mantissa * power_of_ten(other.exponent - exponent),
-        )
-        total = terms[0] + terms[1]
-        wide = wide or not all(map(fits_int64, (*terms, total)))
-        return Quantity(total, exponent, format, wide)
+        if not (self.wide or other.wide):
+            if not narrow:
+                return Quantity(self.mantissa, self.exponent, format)
+            if not self.mantissa:
+                return Quantity(narrow, other.exponent, format)
+            terms = self._in_units(exponent), narrow * power_of_ten(other.exponent - exponent)
+            if all(map(fits_int64, (*terms, sum(terms)))):
+                return Quantity(sum(terms), exponent, format)
+        total = self._in_units(exponent) + mantissa * power_of_ten(other.exponent - exponent)
+        return Quantity(total, exponent, format, wide=True)
+
+    def _in_units(self, exponent: int) -> int:
+        return self.mantissa * power_of_ten(self.exponent - exponent)
 
     def cmp(self, other: "Quantity") -> int:
         """-1, 0 or 1: smaller, equal or larger (Go: `Cmp`)."""
@@ -254,66 +281,32 @@ def interpret_suffix(suffix: str) -> tuple[int, Format]:
         return DECIMAL_SUFFIXES[suffix], Format.DECIMAL_SI
     if suffix in BINARY_SUFFIXES:
         return BINARY_SUFFIXES[suffix], Format.BINARY_SI
-    if re.fullmatch(r"[eE][+-]?[0-9]{1,4000}", suffix) and fits_int64(exponent := int(suffix[1:])):
+    written = re.fullmatch(r"[eE]([+-]?)0*([0-9]{0,19})", suffix)
+    if written and suffix[-1].isdigit() and fits_int64(exponent := int(f"{written[1]}{written[2] or 0}")):
         return wrap(exponent, 32), Format.DECIMAL_EXPONENT
     raise QuantityError(WRONG_SUFFIX)
 
 
-def is_narrow(digits: str, fraction: str, exponent: int, format: Format) -> bool:
+def scale_of(exponent: int, places: int, format: Format) -> int:
+    """The power of ten of the last digit; int32 as in Go, so that what is below -2^31 is above 0."""
+    return wrap((0 if format is Format.BINARY_SI else exponent) - places, 32)
+
+
+def is_narrow(digits: str, places: int, scale: int, exponent: int, format: Format) -> bool:
     """Whether Go reads this as an int64 with a power of ten."""
     if format is Format.BINARY_SI:
-        return not fraction and 15 - len(digits) - exponent * 3 // 10 - 1 >= 0
-    return len(digits) <= MAX_DIGITS and exponent - len(fraction) >= NANO
+        return not places and 15 - len(digits) - exponent * 3 // 10 - 1 >= 0
+    return len(digits) <= MAX_DIGITS and scale >= NANO
 
 
-def power_of_ten(power: int) -> int:
-    """10 to a power that is not negative."""
-    result: int = 10**power
-    return result
-
-
-def rescale(number: int, exponent: int, scale: int) -> int:
-    """`number * 10**exponent` in units of `10**scale`, rounded away from zero."""
-    if exponent >= scale:
-        return number * power_of_ten(exponent - scale)
-    rounded = -(-abs(number) // power_of_ten(scale - exponent))
-    return rounded if number >= 0 else -rounded
-
-
-def remove_factors(number: int, factor: int) -> tuple[int, int]:
-    """(n, times) with `number == n * factor**times` and the largest `times`; (0, 0) for 0."""
-    times = 0
-    while number and number % factor == 0:
-        number //= factor
-        times += 1
-    return number, times
-
-
-def wide_scaled_value(number: int, shift: int) -> int:
-    """`number * 10**shift` as Go's scaledValue has it: every step wraps, negative fractions lose a unit."""
-    if shift >= 0:
-        power = power_of_ten(shift) if fits_int64(power_of_ten(shift)) else -(2**63)
-        return wrap_int64(wrap_int64(number) * power)
-    divisor = power_of_ten(-shift)
-    if number < MAX_INT64 and -shift < 19:
-        number = wrap_int64(number)
-        quotient, rest = divmod(abs(number), divisor)
-        return (quotient if number >= 0 else -quotient) + (rest != 0)
-    quotient, rest = divmod(number, divisor)
-    return wrap_int64(wrap_int64(quotient) + (rest != 0))
-
-
-def fits_int64(number: int) -> bool:
-    """Whether an int64 holds this number."""
-    return -(2**63) <= number <= MAX_INT64
-
-
-def wrap(number: int, bits: int) -> int:
-    """What is left of a number in a signed integer of so many bits."""
-    half = 1 << (bits - 1)
-    return (number + half) % (2 * half) - half
-
-
-def wrap_int64(number: int) -> int:
-    """What is left of a number in an int64."""
-    return number if -(2**63) <= number <= MAX_INT64 else wrap(number, 64)
+def number_text(number: float) -> str:
+    """A number as Go's encoding/json writes it. What is no int64 is a float64 there."""
+    if isinstance(number, int) and fits_int64(number):
+        return str(number)
+    try:
+        number = float(number)
+    except OverflowError:
+        raise QuantityError(WRONG_FORMAT) from None
+    if number and not 1e-6 <= abs(number) < 1e21:
+        return re.sub("e-0", "e-", repr(number).replace(".0e", "e"))
+    return format(Decimal(repr(number)), "f").removesuffix(".0")

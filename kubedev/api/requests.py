@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Self
 
+from kubedev.api.int64 import wrap_int64
 from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource_name
 from kubedev.api.objects import Container, Pod, ResourceList
-from kubedev.api.quantity import MILLI, Quantity, wrap_int64
+from kubedev.api.quantity import MILLI, Quantity
 
 __all__ = [
     "DEFAULT_MEMORY_REQUEST",

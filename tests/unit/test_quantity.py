@@ -31,7 +31,7 @@ def test_no_suffix(text: str) -> None:
 
 
 def test_an_exponent_that_nobody_can_compute_with_is_refused_at_once() -> None:
-    with pytest.raises(QuantityError, match="exponent between -4000 and 4000"):
+    with pytest.raises(QuantityError, match="at most 10000 digits"):
         Quantity.parse("1e999999999")
 
 
@@ -52,7 +52,18 @@ def test_round_up_to_thousandths() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(2, "2"), (0.5, "500m"), (1.0, "1"), ("500m", "500m"), (" 1 ", "1"), (None, "0")]
+    ("value", "text"),
+    [
+        (2, "2"),
+        (0.5, "500m"),
+        (1.0, "1"),
+        (1e21, "1e+21"),
+        (2**64, "18446744073709552k"),
+        (1e-7, "100e-9"),
+        ("500m", "500m"),
+        (" 1 ", "1"),
+        (None, "0"),
+    ],
 )
 def test_numbers_texts_and_null_in_json(value: object, text: str) -> None:
     assert str(Quantity.from_json(value)) == text

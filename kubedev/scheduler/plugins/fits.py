@@ -7,8 +7,8 @@ again when it admits the pod.
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from kubedev.api.int64 import wrap_int64
 from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_extended_resource_name
-from kubedev.api.quantity import wrap_int64
 from kubedev.api.requests import Resource
 from kubedev.scheduler.node_info import NodeInfo
 

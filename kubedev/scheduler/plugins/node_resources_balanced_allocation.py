@@ -55,7 +55,8 @@ class NodeResourcesBalancedAllocation:
         for (name, _), request in zip(self.resources, state, strict=True):
             requested, allocatable = usage(node_info, name, request, node_info.requested)
             if allocatable != 0:
-                why.append(Fraction(name, requested, allocatable, min(requested / allocatable, 1.0)))
+                fraction = float(requested) / float(allocatable)
+                why.append(Fraction(name, requested, allocatable, min(fraction, 1.0)))
         deviation = standard_deviation([fraction.fraction for fraction in why])
         return Score(int((1 - deviation) * MAX_NODE_SCORE), tuple(why))
 

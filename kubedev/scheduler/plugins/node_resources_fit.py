@@ -6,6 +6,7 @@ Go: `pkg/scheduler/framework/plugins/noderesources/fit.go`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kubedev.api.int64 import wrap_int64
 from kubedev.api.objects import Pod
 from kubedev.api.requests import NON_MISSING, Resource, compute_pod_resource_request
 from kubedev.scheduler.context import Context
@@ -23,7 +24,7 @@ from kubedev.scheduler.plugins.resource_scores import (
     requests_of,
     usage,
 )
-from kubedev.scheduler.scores import MAX_NODE_SCORE, Score, round_half_away
+from kubedev.scheduler.scores import MAX_NODE_SCORE, Score, quotient, round_half_away
 from kubedev.scheduler.status import SUCCESS, Code, Status
 
 __all__ = ["NodeResourcesFit"]
@@ -86,13 +87,14 @@ class NodeResourcesFit:
             weights += weight
         if weights == 0:
             return Score(0, tuple(why))
-        return Score(round_half_away(total / weights) if ratio else total // weights, tuple(why))
+        return Score(round_half_away(total / weights) if ratio else quotient(total, weights), tuple(why))
 
     def _score(self, requested: int, capacity: int) -> int:
         """One resource's score, 0 to 100."""
         if self.strategy is Strategy.LEAST_ALLOCATED:
-            return max(capacity - requested, 0) * MAX_NODE_SCORE // capacity
+            free = 0 if requested > capacity else capacity - requested
+            return quotient(wrap_int64(free * MAX_NODE_SCORE), capacity)
         if self.strategy is Strategy.MOST_ALLOCATED:
-            return min(requested, capacity) * MAX_NODE_SCORE // capacity
-        utilization = 100 if requested > capacity else requested * 100 // capacity
+            return quotient(wrap_int64(min(requested, capacity) * MAX_NODE_SCORE), capacity)
+        utilization = 100 if requested > capacity else quotient(wrap_int64(requested * 100), capacity)
         return broken_linear(self.shape, utilization)

@@ -8,6 +8,7 @@ from enum import Enum
 from itertools import pairwise
 from typing import NamedTuple
 
+from kubedev.api.int64 import wrap_int64
 from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource_name
 from kubedev.api.objects import Pod, ResourceList
 from kubedev.api.requests import Resource, pod_arithmetic
@@ -89,14 +90,14 @@ def usage(node_info: NodeInfo, name: str, request: int, cpu_and_memory: Resource
     """
     allocatable = node_info.allocatable
     if name == CPU:
-        return cpu_and_memory.milli_cpu + request, allocatable.milli_cpu
+        return wrap_int64(cpu_and_memory.milli_cpu + request), allocatable.milli_cpu
     if name == MEMORY:
-        return cpu_and_memory.memory + request, allocatable.memory
+        return wrap_int64(cpu_and_memory.memory + request), allocatable.memory
     if name == EPHEMERAL_STORAGE:
-        return node_info.requested.ephemeral_storage + request, allocatable.ephemeral_storage
+        return wrap_int64(node_info.requested.ephemeral_storage + request), allocatable.ephemeral_storage
     if name not in allocatable.scalar_resources or (request == 0 and is_scalar_resource_name(name)):
         return 0, 0
-    requested = node_info.requested.scalar_resources.get(name, 0) + request
+    requested = wrap_int64(node_info.requested.scalar_resources.get(name, 0) + request)
     return requested, allocatable.scalar_resources[name]
 
 
