@@ -19,6 +19,7 @@ from kubedev.api.selectors import (
     Toleration,
     TopologySpreadConstraint,
 )
+from kubedev.api.volumes import Volume
 
 __all__ = [
     "Condition",
@@ -166,6 +167,7 @@ class Pod:
     scheduler_name: str = DEFAULT_SCHEDULER
     scheduling_gates: tuple[str, ...] = ()
     host_network: bool = False
+    volumes: tuple[Volume, ...] = ()
     phase: str = ""
     reason: str = ""
     message: str = ""
@@ -222,6 +224,7 @@ def read_pod_spec(spec: Fields) -> dict[str, Any]:
         "scheduler_name": spec.text("schedulerName", DEFAULT_SCHEDULER),
         "scheduling_gates": tuple(gate.text("name") for gate in spec.children("schedulingGates")),
         "host_network": spec.boolean("hostNetwork"),
+        "volumes": tuple(map(Volume.read, spec.children("volumes"))),
     }
 
 

@@ -9,6 +9,7 @@ from kubedev.scheduler.framework import Framework
 from kubedev.scheduler.plugins.default_plugins import default_framework
 from kubedev.scheduler.queue.queue import SchedulingQueue
 from kubedev.scheduler.snapshot import Snapshot
+from kubedev.scheduler.storage import Storage
 
 __all__ = ["Listers", "SchedulerState", "snapshot_of"]
 
@@ -21,6 +22,7 @@ class Listers:
     services: tuple[Service, ...] = ()
     workloads: tuple[Workload, ...] = ()
     budgets: tuple[PodDisruptionBudget, ...] = ()
+    storage: Storage = field(default_factory=Storage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,5 +60,6 @@ def snapshot_of(state: SchedulerState) -> Snapshot:
         {namespace.name: namespace.labels for namespace in listers.namespaces},
         listers.services,
         listers.workloads,
+        listers.storage,
     )
     return Snapshot(context, cache.nodes, state.queue.nominator, listers.budgets)

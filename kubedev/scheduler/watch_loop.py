@@ -15,11 +15,13 @@ from kubedev.scheduler.queue.cluster_events import (
     ASSIGNED_POD_DELETE,
     NODE_ADD,
     NODE_DELETE,
+    ActionType,
     ClusterEvent,
     node_scheduling_properties_change,
     pod_scheduling_properties_change,
 )
 from kubedev.scheduler.scheduler_state import SchedulerState
+from kubedev.scheduler.storage import STORAGE_KINDS
 
 __all__ = ["observe"]
 
@@ -46,6 +48,8 @@ def observe(state: SchedulerState, change: Change, now: float) -> Step:
         return pod_changed(state, known(old), known(new), now)
     if type(thing) in LISTED:
         return listed_changed(state, old, new), ()
+    if type(thing) in STORAGE_KINDS:
+        return storage_changed(state, old, new, now), ()
     return state, ()
 
 
@@ -58,7 +62,20 @@ def listed_changed(state: SchedulerState, old: Any, new: Any) -> SchedulerState:
     """Replace the object in what the plugins look up."""
     name = LISTED[type(new or old)]
     rest = [one for one in getattr(state.listers, name) if same_object(one, new or old) is False]
-    return replace(state, listers=replace(state.listers, **{name: tuple(rest + ([new] if new else []))}))
+    changes: dict[str, Any] = {name: tuple(rest + ([new] if new else []))}
+    return replace(state, listers=replace(state.listers, **changes))
+
+
+def storage_changed(state: SchedulerState, old: Any, new: Any, now: float) -> SchedulerState:
+    """A volume, claim, class or the like came, changed, or went: plugins may wait for that.
+
+    Go: `addAllEventHandlers`, the handlers that `buildEvtResHandler` makes.
+    """
+    storage = state.listers.storage
+    storage = storage.with_object(new) if new else storage.without_object(old)
+    state = replace(state, listers=replace(state.listers, storage=storage))
+    action = ActionType.UPDATE if old and new else ActionType.ADD if new else ActionType.DELETE
+    return moved(state, [ClusterEvent(type(new or old).__name__, action)], old, new, now)
 
 
 def same_object(one: Any, other: Any) -> bool:

@@ -1,6 +1,6 @@
 """The default plugins in their order. Go: `pkg/scheduler/apis/config/v1/default_plugins.go`.
 
-Left out are those of volumes, PrioritySort (the queue's order) and DefaultBinder (binding is an effect here).
+Left out are PrioritySort (the queue's order) and DefaultBinder (binding is an effect here).
 """
 
 from kubedev.scheduler.framework import Framework, Plugin
@@ -15,6 +15,10 @@ from kubedev.scheduler.plugins.scheduling_gates import SchedulingGates
 from kubedev.scheduler.plugins.taint_toleration import TaintToleration
 from kubedev.scheduler.plugins.topology.inter_pod_affinity import InterPodAffinity
 from kubedev.scheduler.plugins.topology.pod_topology_spread import PodTopologySpread
+from kubedev.scheduler.plugins.volumes.node_volume_limits import NodeVolumeLimits
+from kubedev.scheduler.plugins.volumes.volume_binding import VolumeBinding
+from kubedev.scheduler.plugins.volumes.volume_restrictions import VolumeRestrictions
+from kubedev.scheduler.plugins.volumes.volume_zone import VolumeZone
 from kubedev.scheduler.preemption.preemption import DefaultPreemption
 
 __all__ = ["DEFAULT_PLUGINS", "default_framework"]
@@ -27,6 +31,10 @@ DEFAULT_PLUGINS: tuple[Plugin, ...] = (
     NodeAffinity(),
     NodePorts(),
     NodeResourcesFit(),
+    VolumeRestrictions(),
+    NodeVolumeLimits(),
+    VolumeBinding(),
+    VolumeZone(),
     PodTopologySpread(),
     InterPodAffinity(),
     DefaultPreemption(),

@@ -46,6 +46,7 @@ class ActionType(Flag):
     UPDATE_POD_TOLERATIONS = 1 << 9
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1 << 10
     UPDATE_POD_OTHER = 1 << 11
+    UPDATE = sum(1 << bit for bit in range(2, 12))
     ALL = (1 << 12) - 1
 
 

@@ -1,0 +1,1 @@
+"""The plugins that look at volumes: VolumeRestrictions, NodeVolumeLimits, VolumeZone and VolumeBinding."""
