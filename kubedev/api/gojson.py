@@ -17,9 +17,12 @@ from typing import Any, NoReturn
 __all__ = [
     "JSONError",
     "Reader",
+    "int64",
+    "int_key",
     "list_of",
     "map_of",
     "octets",
+    "pointer_to",
     "quote",
     "struct",
     "text",
@@ -55,6 +58,8 @@ def unmarshal(source: str, reader: Reader, over: Any) -> Any:
     try:
         value = _DECODER.decode(SURROGATES.sub("\ufffd", source))
     except (ValueError, RecursionError) as error:
+        if isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc.rstrip()):
+            raise JSONError("unexpected end of JSON input") from None
         raise JSONError(f"invalid JSON: {error}") from None
     return reader(value, over, "")
 
@@ -118,6 +123,15 @@ def map_of(reader: Reader, key: Callable[[str], Any] = str) -> Reader:
     return read
 
 
+def pointer_to(reader: Reader, zero: Any) -> Reader:
+    """A Go pointer, here None for nil; `zero` is what a new value is read over."""
+
+    def read(value: Any, over: Any, where: str) -> Any:
+        return None if value is None else reader(value, zero if over is None else over, where)
+
+    return read
+
+
 def text(value: Any, over: Any, where: str) -> Any:
     """A Go string; what is no Unicode becomes U+FFFD."""
     return over if value is None else SURROGATES.sub("\ufffd", _as(str, value, where))
@@ -131,6 +145,23 @@ def uint64(value: Any, over: Any, where: str) -> Any:
     if len(literal) > 20 or not literal.isdecimal() or int(literal) >= 2**64:
         raise JSONError(f"json: cannot unmarshal number {literal} into {where.lstrip('.')} of type uint64")
     return int(literal)
+
+
+def int64(value: Any, over: Any, where: str) -> Any:
+    """A Go int: a whole number without fraction or exponent."""
+    if value is None:
+        return over
+    literal = _as(_Number, value, where).literal
+    if not re.fullmatch("-?[0-9]{1,19}", literal) or not -(2**63) <= int(literal) < 2**63:
+        raise JSONError(f"json: cannot unmarshal number {literal} into {where.lstrip('.')} of type int")
+    return int(literal)
+
+
+def int_key(key: str) -> int:
+    """A key of a Go map with int keys; ValueError if it is none."""
+    if not (key.isascii() and key.lstrip("+-").isdecimal()) or not -(2**63) <= int(key) < 2**63:
+        raise ValueError(key)
+    return int(key)
 
 
 def octets(value: Any, over: Any, where: str) -> Any:

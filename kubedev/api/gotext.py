@@ -1,8 +1,8 @@
-"""How Go prints a string into an error text."""
+"""How Go prints a string into an error text, and how the kubelet's files are summed up."""
 
 import unicodedata
 
-__all__ = ["quote"]
+__all__ = ["fnv_32a", "quote"]
 
 _ESCAPES = {
     '"': '\\"',
@@ -31,3 +31,11 @@ def _escape(char: str) -> str:
     if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def fnv_32a(text: str) -> int:
+    """The FNV-1a hash of a text, 32 bits: the checksum of the kubelet's files (`hash/fnv: New32a`)."""
+    value = 2166136261
+    for octet in text.encode():
+        value = (value ^ octet) * 16777619 & 0xFFFFFFFF
+    return value

@@ -152,6 +152,13 @@ class Quantity:
         """Whole units, rounded up, as an int64: what does not fit wraps or is 0, see `scaled_value` (Go: `Value`)."""
         return self.scaled_value(0)
 
+    def as_int64(self) -> int | None:
+        """The number, if Go keeps it as a whole int64, else None: 0.5Gi is one that it does not (`AsInt64`)."""
+        if self.wide or self.exponent < 0:
+            return None
+        number = self.mantissa * power_of_ten(self.exponent)
+        return number if fits_int64(number) else None
+
     def milli_value(self) -> int:
         """Thousandths, rounded up, as an int64: what does not fit wraps or is 0 as well (Go: `MilliValue`)."""
         return self.scaled_value(MILLI)

@@ -86,15 +86,19 @@ def start(
     checkpoint: str | None = None,
     path: str = CPU_MANAGER_STATE_PATH,
     switches: frozenset[str] = frozenset(),
+    by_runtime_id: Mapping[str, tuple[str, str]] | None = None,
 ) -> CPUManagerState:
     """The state after the kubelet's start, from its file (None if there is none), or CPUManagerError.
 
     The file must have been written under the same policy, with the same CPUs, and with the reserved ones
-    where they are to be. Source: `cpu_manager.go: Start`, `policy_static.go: validateState`.
+    where they are to be.
+    `by_runtime_id` are the containers that the runtime knows, for a file of before 1.18.
+
+    Source: `cpu_manager.go: Start`, `policy_static.go: validateState`.
     """
     state = CPUManagerState(policy, switches=switches)
     if checkpoint is not None:
-        default, assignments = read_state(checkpoint, state.policy_name, path)
+        default, assignments = read_state(checkpoint, state.policy_name, path, by_runtime_id)
         state = replace(state, default=default, assignments=assignments)
     if policy is None:
         return state

@@ -11,7 +11,7 @@ from typing import Any
 
 from kubedev.api.gojson import JSONError, Reader, map_of, struct, text, uint64, unmarshal
 from kubedev.api.gojson import quote as json_quote
-from kubedev.api.gotext import quote
+from kubedev.api.gotext import fnv_32a, quote
 from kubedev.kubelet.cpu.cpuset import CPUSet, CPUSetError, format_cpus, parse_cpus
 
 __all__ = ["CPU_MANAGER_STATE_PATH", "Assignments", "CPUManagerError", "read_state", "write_state"]
@@ -55,15 +55,10 @@ _UNTIL_1_17 = "map[string]string"
 
 
 def _checksum(policy: str, default: str, entries: Mapping[str, Any] | None, go_type: str) -> int:
-    """FNV-1a, 32 bits."""
-    printed = (
+    return fnv_32a(
         f"(*state.CPUManagerCheckpoint){{PolicyName:(string){policy} DefaultCPUSet:(string){default} "
         f"Entries:({go_type}){_spew(entries)} Checksum:(checksum.Checksum)0}}"
     )
-    checksum = 2166136261
-    for octet in printed.encode():
-        checksum = (checksum ^ octet) * 16777619 & 0xFFFFFFFF
-    return checksum
 
 
 def _spew(value: Mapping[str, Any] | str | None) -> str:
@@ -77,10 +72,19 @@ def _spew(value: Mapping[str, Any] | str | None) -> str:
 # Reading
 
 
-def read_state(source: str, policy: str, path: str = CPU_MANAGER_STATE_PATH) -> tuple[CPUSet, Assignments]:
-    """The shared CPUs and the assignments, or CPUManagerError with the reason and what to do."""
+def read_state(
+    source: str,
+    policy: str,
+    path: str = CPU_MANAGER_STATE_PATH,
+    containers: Mapping[str, tuple[str, str]] | None = None,
+) -> tuple[CPUSet, Assignments]:
+    """The shared CPUs and the assignments, or CPUManagerError with the reason and what to do.
+
+    `containers` are those that the runtime knows by their id, each with its pod's uid and its name: until 1.17 the
+    file had these ids.
+    """
     try:
-        return _restore(source, policy)
+        return _restore(source, policy, containers or {})
     except (CPUManagerError, JSONError) as error:
         raise CPUManagerError(
             f"could not restore state from checkpoint: {error}, please drain this node and delete the CPU "
@@ -88,19 +92,15 @@ def read_state(source: str, policy: str, path: str = CPU_MANAGER_STATE_PATH) -> 
         ) from None
 
 
-def _restore(source: str, policy: str) -> tuple[CPUSet, Assignments]:
+def _restore(source: str, policy: str, known: Mapping[str, tuple[str, str]]) -> tuple[CPUSet, Assignments]:
     """Source: `state_checkpoint.go: restoreState`."""
     try:
         document = _verified(source, map_of(_text_in_map), _UNTIL_1_17)
     except (CPUManagerError, JSONError):
         document = _verified(source, map_of(map_of(_text_in_map)), _NOW)
     entries = document["entries"] or {}
-    for container_id in (key for key in sorted(entries) if isinstance(entries[key], str)):
-        # Until 1.17 containers were named by the runtime's ids. There is no runtime here to ask about them.
-        raise CPUManagerError(
-            "error migrating v1 checkpoint state to v2 checkpoint state: "
-            f"containerID '{container_id}' not found in initial containers list"
-        )
+    if any(isinstance(cpus, str) for cpus in entries.values()):
+        entries = _migrated(entries, known)
     written = document["policyName"]
     if written != policy:
         raise CPUManagerError(
@@ -115,6 +115,20 @@ def _restore(source: str, policy: str) -> tuple[CPUSet, Assignments]:
         for uid, containers in entries.items()
     }
     return default, assignments
+
+
+def _migrated(entries: Mapping[str, str], known: Mapping[str, tuple[str, str]]) -> dict[str, dict[str, str]]:
+    """Source: `state_checkpoint.go: migrateV1CheckpointToV2Checkpoint`."""
+    pods: dict[str, dict[str, str]] = {}
+    for container_id, cpus in sorted(entries.items()):
+        if container_id not in known:
+            raise CPUManagerError(
+                "error migrating v1 checkpoint state to v2 checkpoint state: "
+                f"containerID '{container_id}' not found in initial containers list"
+            )
+        uid, name = known[container_id]
+        pods.setdefault(uid, {})[name] = cpus
+    return pods
 
 
 def _verified(source: str, entries: Reader, go_type: str) -> dict[str, Any]:

@@ -14,7 +14,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kubedev.api.gojson import JSONError, list_of, map_of, octets, quote, struct, text, uint64, unmarshal
+from kubedev.api.gojson import (
+    JSONError,
+    int_key,
+    list_of,
+    map_of,
+    octets,
+    quote,
+    struct,
+    text,
+    uint64,
+    unmarshal,
+)
+from kubedev.api.gotext import fnv_32a
 from kubedev.api.protowire import (
     ProtobufError,
     decode_container_allocate_response,
@@ -122,10 +134,7 @@ def _list_json(ids: tuple[str, ...] | None) -> str:
 
 def checksum(data: CheckpointData) -> int:
     """FNV-1a of the hash text, 32 bits."""
-    value = 2166136261
-    for octet in hash_text(data).encode():
-        value = (value ^ octet) * 16777619 & 0xFFFFFFFF
-    return value
+    return fnv_32a(hash_text(data))
 
 
 def hash_text(data: CheckpointData) -> str:
@@ -185,19 +194,13 @@ def read_checkpoint(source: str | None) -> tuple[PodDevices, tuple[str, ...], st
     return pods, tuple(data.registered or ()), None
 
 
-def _node_id(key: str) -> int:
-    if not (key.isascii() and key.lstrip("+-").isdecimal()) or not -(2**63) <= int(key) < 2**63:
-        raise ValueError(key)
-    return int(key)
-
-
 _IDS = list_of(text, "")
 _ENTRY = struct(
     {
         "PodUID": text,
         "ContainerName": text,
         "ResourceName": text,
-        "DeviceIDs": map_of(_IDS, _node_id),
+        "DeviceIDs": map_of(_IDS, int_key),
         "AllocResp": octets,
     }
 )

@@ -30,14 +30,14 @@ def answer(case: dict[str, Any]) -> dict[str, Any]:
     return _take(case) if case["kind"] == "take" else _policy(case)
 
 
-def _topology(topology: dict[str, Any]) -> CPUTopology:
+def topology_of(topology: dict[str, Any]) -> CPUTopology:
     details = CPUDetails({cpu: CPUInfo(*info) for cpu, *info in topology["cpus"]})
     counts = (topology[name] for name in ("cores", "sockets", "numa_nodes", "uncore_caches"))
     return CPUTopology(details, len(topology["cpus"]), *counts)
 
 
 def _take(case: dict[str, Any]) -> dict[str, Any]:
-    topology, available = _topology(case["topology"]), parse_cpus(case["available"])
+    topology, available = topology_of(case["topology"]), parse_cpus(case["available"])
     if case["algorithm"] == "packed":
         taken = take_by_topology_numa_packed(
             topology, available, case["n"], case["strategy"], case.get("prefer_uncore", False)
@@ -52,7 +52,7 @@ def _take(case: dict[str, Any]) -> dict[str, Any]:
 def _policy(case: dict[str, Any]) -> dict[str, Any]:
     try:
         policy = new_static_policy(
-            _topology(case["topology"]),
+            topology_of(case["topology"]),
             case["num_reserved"],
             parse_cpus(case["reserved"]),
             case["options"],
