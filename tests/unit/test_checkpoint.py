@@ -94,7 +94,7 @@ def test_go_reads_this(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "invalid JSON"),
+        ("", "unexpected end of JSON input"),
         ("[]", "cannot unmarshal array"),
         ('"text"', "cannot unmarshal string"),
         ('{"Checksum":-1}', "number -1"),
