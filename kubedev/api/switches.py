@@ -62,6 +62,12 @@ _ALL = (
         "A device's health is not shown in the status of the pod that holds it.",
         "Each container's status lists its devices with their health.",
     ),
+    Switch(
+        "KubeletPodResourcesGet",
+        "A feature gate, alpha and off in v1.32",
+        "The call Get of the PodResources API is refused.",
+        "It answers for one pod.",
+    ),
 )
 
 SWITCHES: Mapping[str, Switch] = {switch.name: switch for switch in _ALL}

@@ -75,7 +75,7 @@ def check_predicates(state: "KubeletState", pod: Pod, others: Sequence[Pod]) -> 
     )
     node_info = replace(node_info, allocatable=raised)
     known = _without_missing_resources(pod, node_info)
-    insufficient = fits(compute_pod_resource_request(known, state.config.switches), node_info)
+    insufficient = fits(compute_pod_resource_request(known, state.config.all_switches), node_info)
     if insufficient:
         short = insufficient[0]
         text = (

@@ -40,6 +40,7 @@ from kubedev.kubelet.events import (
     StreamEnded,
 )
 from kubedev.kubelet.kubelet_state import Effects, KubeletState, Stepped, Talk, new_kubelet
+from kubedev.kubelet.memory.memory_manager import add_container
 from kubedev.kubelet.node_status import restart, write_node_status
 from kubedev.kubelet.pods import (
     PodRecord,
@@ -280,6 +281,7 @@ def _start(state: KubeletState, uid: str, container: str, result: Any, now: floa
         record = replace(record, waiting_for=container, reason="CreateContainerConfigError", message=result)
         return _tell(_with_pod(state, record), uid)
     record = replace(record, running=record.running | {container}, reason="", message="", waiting_for="")
+    state = replace(state, memory=add_container(state.memory, record.pod, container))
     state, effects = _sync_pod(_with_pod(state, record), uid, now)
     return state, (start_container(record.pod, _container(record.pod, container), result), *effects)
 

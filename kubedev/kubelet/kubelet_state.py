@@ -9,9 +9,10 @@ from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.cpu.cpu_manager import CPUManagerState
 from kubedev.kubelet.devices.devices import DeviceManagerState
 from kubedev.kubelet.events import Effect, PluginRegistering, PodBound, PodDeleted, SourcesReady
+from kubedev.kubelet.memory.memory_manager import MemoryManagerState
 from kubedev.kubelet.pods import PodRecord
 from kubedev.kubelet.topology.hints import TopologyHint
-from kubedev.kubelet.topology.providers import CPUProvider, DeviceProvider
+from kubedev.kubelet.topology.providers import CPUProvider, DeviceProvider, MemoryProvider
 from kubedev.kubelet.topology.topology import AffinityStore, HintProvider, TopologyManager
 
 __all__ = ["Effects", "KubeletState", "Stepped", "Talk", "new_kubelet"]
@@ -48,6 +49,7 @@ class KubeletState:
     config: KubeletConfig = KubeletConfig()
     devices: DeviceManagerState = DeviceManagerState()
     cpus: CPUManagerState = CPUManagerState()
+    memory: MemoryManagerState = MemoryManagerState()
     topology: TopologyManager = TopologyManager()
     affinities: AffinityStore = AffinityStore()
     pods: Mapping[str, PodRecord] = field(default_factory=dict)
@@ -64,7 +66,7 @@ class KubeletState:
     @property
     def providers(self) -> "tuple[HintProvider[KubeletState], ...]":
         """The managers of resources, in the order in which the topology manager asks them."""
-        return (DeviceProvider(), CPUProvider())
+        return (DeviceProvider(), CPUProvider(), MemoryProvider())
 
     def with_affinity(self, pod_uid: str, container: str, hint: TopologyHint) -> "KubeletState":
         """The state with this affinity in its store."""
@@ -74,9 +76,9 @@ class KubeletState:
 def new_kubelet(node: Node, socket_dir: str, config: KubeletConfig | None = None) -> KubeletState:
     """A kubelet that has just started for the first time, with no plugin and no pod.
 
-    Raises ValueError (TopologyManagerError, CPUManagerError, PolicyOptionError) with Kubernetes' text where a real
-    one would not start with this configuration.
+    Raises ValueError (TopologyManagerError, CPUManagerError, MemoryManagerError, PolicyOptionError, SettingsError)
+    with Kubernetes' text where a real one would not start with this configuration.
     """
     config = config or KubeletConfig()
-    devices = DeviceManagerState(switches=config.switches)
-    return KubeletState(node, socket_dir, config, devices, config.cpus(), config.topology())
+    devices = DeviceManagerState(switches=config.all_switches)
+    return KubeletState(node, socket_dir, config, devices, config.cpus(), config.memory(), config.topology())

@@ -79,14 +79,15 @@ def restart(state: KubeletState, checkpoint: str | None, reboot: bool, now: floa
     running = {uid: record.running for uid, record in found.items() if record.running}
     files = ["kubelet.sock"] + ([CHECKPOINT_FILE] if checkpoint is not None else [])
     node = state.node
-    if should_reset_extended_resource_capacity(files, state.config.switches):
+    if should_reset_extended_resource_capacity(files, state.config.all_switches):
         node = without_extended_resources(node)
     fresh = KubeletState(
         node,
         state.socket_dir,
         state.config,
-        device_manager.restart(checkpoint, now, running=running, switches=state.config.switches),
+        device_manager.restart(checkpoint, now, running=running, switches=state.config.all_switches),
         state.config.cpus(state.cpus.checkpoint),
+        state.config.memory(state.memory.checkpoint),
         state.topology,
         found=found,
         next_call=state.next_call,

@@ -100,6 +100,7 @@ class Machine:
             NUMAInfo(tuple(range(nodes))),
             cpu_manager_policy="static" if cpus else "none",
             cpu_topology=CPUTopology.regular(sockets=nodes, cores=cpus, threads=1) if cpus else None,
+            system_reserved=(("cpu", "1"),),
         )
         machine = cls(new_kubelet(Node("numa-node"), "", config))
         for short, listed in devices.items():

@@ -218,6 +218,7 @@ def test_cpus_and_devices_are_aligned_or_the_pod_is_refused(policy: str, admitte
         topology_manager_policy=policy,
         cpu_manager_policy="static",
         cpu_topology=CPUTopology.regular(numa_nodes=2, cores=2),
+        system_reserved=(("cpu", "1"),),
     )
     driver = Driver(new_kubelet(NODE, "/dir", config))
     driver.register()

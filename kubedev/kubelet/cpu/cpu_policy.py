@@ -54,7 +54,7 @@ def _take(
 def new_policy(
     name: str,
     topology: CPUTopology,
-    reservation: Quantity,
+    reservation: Quantity | None,
     reserved: CPUSet = NO_CPUS,
     options: Mapping[str, str] | None = None,
     topology_policy: str = "none",
@@ -62,7 +62,8 @@ def new_policy(
 ) -> StaticPolicy | None:
     """The policy of this name (None for none), or CPUManagerError: the kubelet does not start.
 
-    `reservation` is the CPU kept for system and kubelet, rounded up to whole CPUs; the static policy needs some.
+    `reservation` is the CPU kept for system and kubelet, rounded up to whole CPUs; the static policy needs some. None
+    is that nothing is kept.
 
     Source: `cpu_manager.go: NewManager`.
     """
@@ -75,6 +76,8 @@ def new_policy(
         return None
     if name != "static":
         raise CPUManagerError(f"unknown policy: {quote(name)}")
+    if reservation is None:
+        raise CPUManagerError("[cpumanager] unable to determine reserved CPU resources for static policy")
     if not reservation:
         raise CPUManagerError(
             "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"

@@ -9,13 +9,14 @@ from kubedev.api.objects import Container, Pod
 from kubedev.kubelet.cpu import cpu_hints, cpu_manager
 from kubedev.kubelet.devices import device_hints, device_manager
 from kubedev.kubelet.devices.devices import DeviceManagerState
+from kubedev.kubelet.memory import memory_hints, memory_manager
 from kubedev.kubelet.topology.hints import ResourceHints, TopologyHint
 from kubedev.kubelet.topology.topology import Allocated, Refusal
 
 if TYPE_CHECKING:
     from kubedev.kubelet.kubelet_state import KubeletState
 
-__all__ = ["CPUProvider", "DeviceProvider", "within"]
+__all__ = ["CPUProvider", "DeviceProvider", "MemoryProvider", "within"]
 
 R = TypeVar("R")
 
@@ -103,3 +104,39 @@ def _without_stale_cpus(state: "KubeletState") -> "KubeletState":
     if not state.devices.sources_ready:
         return state
     return replace(state, cpus=cpu_manager.remove_stale_state(state.cpus, state.active_pods()))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryProvider:
+    """The memory manager."""
+
+    name: str = "memory"
+
+    def get_topology_hints(
+        self, state: "KubeletState", pod: Pod, container: Container
+    ) -> tuple["KubeletState", Mapping[str, ResourceHints]]:
+        """Where could this container's memory come from?"""
+        state = _without_stale_memory(state)
+        return state, memory_hints.get_topology_hints(state.memory, pod, container) or {}
+
+    def get_pod_topology_hints(
+        self, state: "KubeletState", pod: Pod
+    ) -> tuple["KubeletState", Mapping[str, ResourceHints]]:
+        """Where could the whole pod's memory come from?"""
+        state = _without_stale_memory(state)
+        return state, memory_hints.get_pod_topology_hints(state.memory, pod) or {}
+
+    def allocate(
+        self, state: "KubeletState", pod: Pod, container: Container, affinity: TopologyHint
+    ) -> Conversation["KubeletState", Allocated]:
+        """Choose NUMA nodes; nobody is asked."""
+        yield from ()
+        state = _without_stale_memory(state)
+        memory, decision = memory_manager.allocate(state.memory, pod, container, affinity)
+        return replace(state, memory=memory), Allocated(decision, decision.refusal)
+
+
+def _without_stale_memory(state: "KubeletState") -> "KubeletState":
+    if not state.devices.sources_ready:
+        return state
+    return replace(state, memory=memory_manager.remove_stale_state(state.memory, state.active_pods()))
