@@ -8,6 +8,7 @@ import struct
 from fractions import Fraction
 
 from kubedev.api.gotext import quote
+from kubedev.api.int64 import MIN_INT64
 
 __all__ = ["NumberError", "divide_float32", "float_to_int64", "parse_duration", "parse_float32"]
 
@@ -22,7 +23,7 @@ UNITS = {
     "m": 60 * SECOND,
     "h": 3600 * SECOND,
 }
-MIN_INT64 = -(2**63)
+
 LARGEST_EXPONENT = 9999  # what follows its fifth digit, Go does not read
 
 SPECIAL = re.compile(r"([+-]?)(?:inf|infinity)|nan", re.ASCII | re.IGNORECASE)

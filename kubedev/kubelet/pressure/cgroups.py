@@ -7,9 +7,10 @@ Go source: `pkg/kubelet/cm/helpers_linux.go`, `pkg/kubelet/cm/cgroup_manager_lin
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kubedev.api.int64 import wrap_int64
 from kubedev.api.names import CPU, HUGE_PAGES_PREFIX, MEMORY, is_huge_page_resource_name
 from kubedev.api.objects import ResourceList
-from kubedev.api.quantity import Quantity, QuantityError, wrap_int64
+from kubedev.api.quantity import Quantity, QuantityError
 from kubedev.kubelet.pressure.oom import divide
 from kubedev.kubelet.pressure.settings import PID
 

@@ -6,10 +6,11 @@ Go source: `pkg/kubelet/qos/policy.go: GetContainerOOMScoreAdjust`.
 from dataclasses import replace
 
 from kubedev.api.fields import Fields
+from kubedev.api.int64 import wrap_int64
 from kubedev.api.names import CPU, MEMORY
 from kubedev.api.objects import Container, Pod, ResourceList
 from kubedev.api.qos import BEST_EFFORT, GUARANTEED, get_pod_qos
-from kubedev.api.quantity import Quantity, wrap_int64
+from kubedev.api.quantity import Quantity
 from kubedev.api.requests import pod_requests
 from kubedev.kubelet.pressure.critical import is_node_critical_pod
 

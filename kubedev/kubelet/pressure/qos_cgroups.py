@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kubedev.api.gotext import quote
+from kubedev.api.int64 import wrap_int64
 from kubedev.api.names import CPU, MEMORY
 from kubedev.api.objects import Pod
 from kubedev.api.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, get_pod_qos
-from kubedev.api.quantity import Quantity, wrap_int64
+from kubedev.api.quantity import Quantity
 from kubedev.api.requests import pod_requests
 from kubedev.kubelet.pressure.cgroups import (
     HUGE_PAGE_SIZES,
