@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kubedev.api.messages import Answer, Call, Device, RegisterRequest
 from kubedev.api.objects import Node, Pod, ResourceList
+from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
 
 __all__ = [
     "Answered",
@@ -25,6 +26,8 @@ __all__ = [
     "PluginRegistering",
     "PodBound",
     "PodDeleted",
+    "PodResourcesAsked",
+    "PodResourcesReply",
     "PodStatus",
     "PodTerminated",
     "Reply",
@@ -117,6 +120,14 @@ class SourcesReady:
     """All sources of pods have been seen since the start: records of pods that are gone may be dropped."""
 
 
+@dataclass(frozen=True, slots=True)
+class PodResourcesAsked:
+    """An agent asks the PodResources API; `PodResourcesReply` with the same `request_id` answers it."""
+
+    request_id: int
+    request: PodResourcesRequest
+
+
 KubeletEvent = (
     PluginRegistering
     | Answered
@@ -129,6 +140,7 @@ KubeletEvent = (
     | NodeUpdated
     | KubeletRestarted
     | SourcesReady
+    | PodResourcesAsked
 )
 
 
@@ -163,6 +175,14 @@ class Reply:
     register_id: int
     resource: str
     error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PodResourcesReply:
+    """Answer an agent."""
+
+    request_id: int
+    answer: PodResourcesAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +243,7 @@ Effect = (
     | OpenStream
     | CloseStream
     | Reply
+    | PodResourcesReply
     | NodeStatus
     | PodStatus
     | PodTerminated

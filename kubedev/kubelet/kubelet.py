@@ -14,6 +14,7 @@ from typing import Any
 
 from kubedev.api.messages import Answer, Call, Conversation
 from kubedev.api.objects import Pod
+from kubedev.kubelet import pod_resources
 from kubedev.kubelet.admission import Admission, admit
 from kubedev.kubelet.devices import device_manager, registration
 from kubedev.kubelet.devices.capacity import allocated_resources_status, pods_to_update
@@ -32,6 +33,8 @@ from kubedev.kubelet.events import (
     PluginRegistering,
     PodBound,
     PodDeleted,
+    PodResourcesAsked,
+    PodResourcesReply,
     PodStatus,
     PodTerminated,
     Reply,
@@ -73,8 +76,8 @@ def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
             changed = pods_to_update(state.devices, resource, devices)
             state = replace(state, devices=device_manager.list_and_watch(state.devices, resource, devices))
             state, effects = write_node_status(state, now)
-            told = [_status(state, state.pods[uid]) for uid in changed if uid in state.pods]
-            return state, (*effects, *told)
+            statuses = [_status(state, state.pods[uid]) for uid in changed if uid in state.pods]
+            return state, (*effects, *statuses)
         case StreamEnded(client):
             manager, close = device_manager.stream_ended(state.devices, client, now)
             state, effects = write_node_status(replace(state, devices=manager), now)
@@ -85,6 +88,9 @@ def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
             return replace(state, node=node), ()
         case PodBound() | PodDeleted() | SourcesReady():
             return _sync_loop(replace(state, waiting=(*state.waiting, event)), now)
+        case PodResourcesAsked(request_id, request):
+            state, told = pod_resources.answer(state, request)
+            return state, (PodResourcesReply(request_id, told),)
         case ContainerExited(uid, container, exit_code):
             return _container_exited(state, uid, container, exit_code, now)
         case KubeletRestarted(checkpoint, reboot):
@@ -224,7 +230,7 @@ def _status(state: KubeletState, record: PodRecord) -> PodStatus:
     uid = record.pod.uid
     health = tuple(
         (container.name, resource, device, state_of)
-        for container in (*record.pod.init_containers, *record.pod.containers)
+        for container in record.pod.containers
         for resource, devices in allocated_resources_status(state.devices, uid, container.name).items()
         for device, state_of in devices.items()
     )

@@ -173,20 +173,25 @@ def _holders(pods: PodDevices) -> dict[str, str]:
 
 
 def allocated_resources_status(
-    state: DeviceManagerState, pod_uid: str, container: str
+    state: DeviceManagerState,
+    pod_uid: str,
+    container: str,
+    before: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Mapping[str, Mapping[str, str]]:
     """The health of each device of a container, by resource and id, for its status: empty without the switch.
 
-    A device that its plugin no longer lists counts as healthy. (`manager.go: UpdateAllocatedResourcesStatus`)
+    What stood there `before` of other resources remains. A device that its plugin no longer lists counts as healthy.
+    Init containers are not looked at. (`manager.go: UpdateAllocatedResourcesStatus`)
     """
     if "ResourceHealthStatus" not in state.switches:
-        return {}
+        return before or {}
     resources = state.pod_devices.get(pod_uid, {}).get(container, {})
-    return {
+    now = {
         resource: {id_: _health(state, resource, id_) for id_ in sorted(info.devices)}
         for resource, info in sorted(resources.items())
         if info.device_ids
     }
+    return {**(before or {}), **now}
 
 
 def _health(state: DeviceManagerState, resource: str, device: str) -> str:
