@@ -26,10 +26,11 @@ class ClusterError(RuntimeError):
 class World(Protocol):
     """Where the effects happen: real plugins and processes, or their stand-ins in memory."""
 
-    def open(
-        self, post: Callable[[Event], None], state: ClusterState, recorded: Sequence[Event] = ()
-    ) -> None:
-        """Take over from a state: what is under way there is carried on, from `recorded` answers if there are."""
+    def open(self, post: Callable[[Event], None], state: ClusterState) -> None:
+        """Take over what stands in a state, without a word."""
+
+    def go_on(self, state: ClusterState, recorded: Sequence[Event] = ()) -> None:
+        """Carry on what was under way there and still is in `state`, from `recorded` answers if there are."""
 
     def carry_out(self, event: Event, state: ClusterState) -> None:
         """Do what an event asks of the world; `state` is the one after it. Must not block."""
@@ -39,9 +40,19 @@ class World(Protocol):
 
 
 class Cluster:
-    """Applies events to a history, one at a time, and has the world carry out what they ask for."""
+    """Applies events to a history, one at a time, and has the world carry out what they ask for.
 
-    def __init__(self, world: World, history: History | None = None, recorded: Sequence[Event] = ()) -> None:
+    `changes` happen at the end of `history`, before all that is on its way there; `recorded` is what happened
+    after it in the run that it was taken from.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        history: History | None = None,
+        recorded: Sequence[Event] = (),
+        changes: Sequence[Event] = (),
+    ) -> None:
         self.history = history or History()
         self._world = world
         self._inbox: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
@@ -50,7 +61,10 @@ class Cluster:
         self._error: BaseException | None = None
         self._listeners: list[Listener] = []
         self._closed = False
-        world.open(self.post, self.state, recorded)
+        world.open(self.post, self.state)
+        for change in changes:
+            self._cut_in(change)
+        world.go_on(self.state, recorded)
         self._thread = threading.Thread(target=self._loop, name="kubedev cluster", daemon=True)
         self._thread.start()
 
@@ -58,6 +72,11 @@ class Cluster:
     def state(self) -> ClusterState:
         """The newest state."""
         return self.history.state
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended; its history stays."""
+        return self._closed
 
     def post(self, event: Event) -> None:
         """Put an event into the inbox. Any thread may."""
@@ -117,6 +136,15 @@ class Cluster:
             self._error = error
             with self._changed:
                 self._changed.notify_all()
+
+    def _cut_in(self, change: Event) -> None:
+        """Apply an event, and what the world says to it at once, before what is pending."""
+        self.post(change)
+        while not self._inbox.empty():
+            event = self._inbox.get()
+            assert event is not None
+            self._apply(event)
+            self._busy -= 1
 
     def _drain(self) -> None:
         while self.state.pending:

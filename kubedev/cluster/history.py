@@ -5,6 +5,7 @@ run sent to a colleague is checked as it is read.
 """
 
 import json
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Self
 
@@ -14,7 +15,7 @@ from kubedev.cluster.serialise import decode, encode
 from kubedev.cluster.state import ClusterState
 from kubedev.cluster.step import step
 
-__all__ = ["Entry", "History", "HistoryError"]
+__all__ = ["Entry", "History", "HistoryError", "Run"]
 
 FORMAT = "kubedev history 1"
 
@@ -36,6 +37,7 @@ class History:
 
     def __init__(self) -> None:
         self._entries: list[Entry] = [Entry(None, ClusterState())]
+        self._message_steps: list[int] = []
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -50,7 +52,10 @@ class History:
 
     def append(self, event: Event) -> ClusterState:
         """Apply an event to the newest state, and keep the outcome."""
-        state = step(self.state, event)
+        before = self.state
+        state = step(before, event)
+        if len(state.messages) > len(before.messages):
+            self._message_steps.append(len(self))
         self._entries.append(Entry(event, state))
         return state
 
@@ -59,8 +64,15 @@ class History:
         if not -len(self) <= index < len(self):
             raise IndexError(f"step {index} is not in this history of {len(self)} steps")
         branch = type(self)()
-        branch._entries = self._entries[: index % len(self) + 1]
+        last = index % len(self)
+        branch._entries = self._entries[: last + 1]
+        branch._message_steps = self._message_steps[: bisect_right(self._message_steps, last)]
         return branch
+
+    def message_steps(self, start: int, end: int) -> list[int]:
+        """The steps after `start`, up to `end`, at which a message was on its way."""
+        steps = self._message_steps
+        return steps[bisect_right(steps, start) : bisect_right(steps, end)]
 
     def events_after(self, index: int) -> tuple[Event, ...]:
         """What happened after a step, here: a fork takes recorded answers from it."""
@@ -90,3 +102,44 @@ class History:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise HistoryError(f"this history cannot be stepped through: {error!r}") from error
         return history
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A part of a history that stays as it is: what one picture shows, to be stepped through and played at any time.
+
+    It goes from the step `start` to `end`, both included; the history may go on after it, and the lab that it comes
+    from may be closed. `forked_at` is the step at which a fork left the run before it, None if this is no fork.
+    """
+
+    history: History
+    start: int
+    end: int
+    forked_at: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end < len(self.history):
+            last = len(self.history) - 1
+            raise IndexError(
+                f"expected steps from 0 to {last}, the first not after the last, got {self.start} to {self.end}"
+            )
+
+    def state(self, step: int) -> ClusterState:
+        """The state at a step of the run."""
+        if not self.start <= step <= self.end:
+            raise IndexError(f"expected a step from {self.start} to {self.end}, got {step}")
+        return self.history[step].state
+
+    def message_steps(self) -> list[int]:
+        """The steps at which a message was on its way, the first and the last step included."""
+        steps = [self.start, *self.history.message_steps(self.start, self.end)]
+        return steps if steps[-1] == self.end else [*steps, self.end]
+
+    def before(self, step: int) -> int:
+        """The step that shows one message less than this one; the first where there is none."""
+        steps = [self.start, *self.history.message_steps(self.start, self.end)]
+        return steps[max(bisect_right(steps, step) - 2, 0)]
+
+    def after(self, step: int) -> int:
+        """The next step with a message more; the last where there is none."""
+        return next((later for later in self.message_steps() if later > step), self.end)

@@ -7,7 +7,7 @@ from typing import Any
 from kubedev.api.objects import Node, Pod
 from kubedev.cluster import events as e
 from kubedev.cluster.apiserver import remove, write
-from kubedev.cluster.plugins import with_plugin, with_sockets
+from kubedev.cluster.plugins import list_received, with_plugin, with_sockets
 from kubedev.cluster.state import KUBELET_SOCKET, ClusterState, ContainerState, then, with_container
 from kubedev.kubelet import events as k
 from kubedev.kubelet import kubelet
@@ -31,6 +31,8 @@ def node_created(state: ClusterState, event: e.NodeCreated) -> ClusterState:
 def on_kubelet(state: ClusterState, event: e.OnKubelet) -> ClusterState:
     """Something happened to a kubelet: it takes its step, and what it wants follows."""
     node = event.node
+    if isinstance(event.event, k.ListReceived):
+        state = list_received(state, node, event.event.client, event.event.devices)
     agent, effects = kubelet.step(state.kubelets[node], event.event, state.now)
     state = replace(state, kubelets={**state.kubelets, node: agent})
     return then(state, (e.FromKubelet(node, effect) for effect in effects))
@@ -49,20 +51,40 @@ def watched(state: ClusterState, event: e.Watched) -> ClusterState:
 
 
 def stopped(state: ClusterState, event: e.KubeletStopped) -> ClusterState:
-    """A kubelet, or its machine, starts again: the checkpoint remains, and the API server lists its pods."""
+    """A kubelet, or its machine, starts again: the checkpoint remains, and the API server lists its pods.
+
+    What the old process was still to hear, it hears no more: the new one's list says it all.
+    """
     node, reboot = event.node, event.reboot
     checkpoint = checkpoint_text(state.kubelets[node].devices)
-    events: list[k.KubeletEvent] = [k.KubeletRestarted(checkpoint, reboot)]
-    events += [k.PodBound(pod) for pod in state.store.pods_on(node)]
-    events.append(k.SourcesReady())
     phase = "dead" if reboot else "launched"
     for plugin in [p for p in state.plugins.values() if p.node == node and p.alive]:
-        state = with_plugin(state, replace(plugin, phase=phase, pid=None if reboot else plugin.pid))
+        state = with_plugin(
+            state, replace(plugin, phase=phase, heard=False, pid=None if reboot else plugin.pid)
+        )
     if reboot:
         for key in [key for key, c in state.containers.items() if c.node == node and c.phase != "ended"]:
             state = with_container(state, *key, phase="ended", exit_code=GONE_WITH_THE_MACHINE)
     state = replace(state, sockets={**state.sockets, node: (KUBELET_SOCKET,)})
-    return then(state, (e.OnKubelet(node, event) for event in events))
+    left = tuple(pending for pending in state.pending if not _for_the_old_process(pending, node, reboot))
+    state = replace(state, pending=left)
+    start: list[k.KubeletEvent] = [k.KubeletRestarted(checkpoint, reboot)]
+    start += [*map(k.PodBound, state.store.pods_on(node)), k.SourcesReady()]
+    for what in start:
+        state = on_kubelet(state, e.OnKubelet(node, what))
+    return state
+
+
+def _for_the_old_process(event: e.Event, node: str, reboot: bool) -> bool:
+    """Whether nobody is there any more to whom this could happen; after a reboot no container is started either."""
+    match event:
+        case e.FromKubelet(at, k.StartContainer() | k.StopContainer()):
+            return at == node and reboot
+        case e.Watched(watcher):
+            return watcher == node
+        case e.OnKubelet(at, what):
+            return at == node and not isinstance(what, k.NodeUpdated)
+    return False
 
 
 # What a kubelet wants

@@ -1,11 +1,22 @@
 """Device plugins as seen from outside: what you do to them, and what their processes tell."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from kubedev.api.messages import Device
 from kubedev.cluster import events as e
 from kubedev.cluster.state import ClusterState, PluginState
 
-__all__ = ["exited", "health_set", "killed", "launched", "serving", "with_plugin", "with_sockets"]
+__all__ = [
+    "exited",
+    "health_set",
+    "killed",
+    "launched",
+    "list_received",
+    "serving",
+    "with_plugin",
+    "with_sockets",
+]
 
 
 def launched(state: ClusterState, event: e.PluginLaunched) -> ClusterState:
@@ -28,7 +39,20 @@ def health_set(state: ClusterState, event: e.HealthSet) -> ClusterState:
     """You turn one of its devices healthy or unhealthy."""
     plugin = state.plugins[event.node, event.resource]
     devices = tuple(replace(d, health=event.health) if d.id == event.device_id else d for d in plugin.devices)
-    return with_plugin(state, replace(plugin, devices=devices))
+    return with_plugin(state, replace(plugin, devices=devices, heard=False))
+
+
+def list_received(state: ClusterState, node: str, client: int, devices: Sequence[Device]) -> ClusterState:
+    """A list has reached a kubelet: whether it is the one that the plugin would send now."""
+    endpoint = state.kubelets[node].devices.connections.get(client)
+    plugin = state.plugins.get((node, endpoint.resource)) if endpoint else None
+    if endpoint is None or plugin is None or not endpoint.socket.endswith(f"/{plugin.socket}"):
+        return state
+
+    def told(devices: Sequence[Device]) -> list[tuple[str, str]]:
+        return [(device.id, device.health) for device in devices]
+
+    return with_plugin(state, replace(plugin, heard=told(devices) == told(plugin.devices)))
 
 
 def killed(state: ClusterState, event: e.PluginKilled) -> ClusterState:

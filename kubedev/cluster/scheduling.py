@@ -35,7 +35,7 @@ def _with_scheduler(state: ClusterState, changed: SchedulerState, effects: Itera
     """The scheduler after a step; if it has a pod to try and no turn yet, it gets one."""
     state = then(replace(state, scheduler=changed), (e.SchedulerWants(effect) for effect in effects))
     turn = e.SchedulerTurn()
-    return then(state, [turn]) if changed.queue.pop_order() and turn not in state.pending else state
+    return then(state, [turn]) if changed.queue.active and turn not in state.pending else state
 
 
 # What the scheduler wants

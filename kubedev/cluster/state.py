@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kubedev.api.messages import HEALTHY, Device, DevicePluginOptions
+from kubedev.api.messages import Device, DevicePluginOptions
 from kubedev.cluster.events import Event
 from kubedev.cluster.store import Store
 from kubedev.kubelet.kubelet import KubeletState
@@ -31,7 +31,8 @@ class PluginState:
     """A device plugin as seen from outside: is it there, what does it serve, what would it list.
 
     `phase` is launched, serving, registered, refused or dead; `error` is the text that refused it. After a restart
-    of the kubelet it is as good as launched. `launch` counts how often one was started here before.
+    of the kubelet it is as good as launched. `launch` counts how often one was started here before. `heard` says
+    whether the kubelet has received the list that the plugin would send now.
     """
 
     node: str
@@ -43,6 +44,7 @@ class PluginState:
     pid: int | None = None
     error: str = ""
     launch: int = 0
+    heard: bool = False
 
     @property
     def alive(self) -> bool:
@@ -129,7 +131,8 @@ class ClusterState:
         waits += [
             f"plugin {p.resource} on {p.node} ({p.phase})"
             for p in self.plugins.values()
-            if p.phase in ("launched", "serving") or (p.phase == "registered" and not self._listed(p))
+            if p.phase in ("launched", "serving")
+            or (p.phase == "registered" and not p.heard and self._streams(p))
         ]
         waits += [
             f"the end of the stream of {p.resource} on {p.node}"
@@ -139,7 +142,7 @@ class ClusterState:
         waits += [
             f"container {c.name} of pod {names.get(c.pod_uid, c.pod_uid)} ({c.phase})"
             for c in self.containers.values()
-            if c.phase == "created" or (c.phase == "running" and (not c.all_printed or self._ends(c)))
+            if c.phase == "created" or (c.phase == "running" and (not c.all_printed or self.ends(c)))
         ]
         waits += [
             f"the end of pod {pod.name}"
@@ -148,7 +151,7 @@ class ClusterState:
         ]
         return tuple(waits)
 
-    def _ends(self, container: ContainerState) -> bool:
+    def ends(self, container: ContainerState) -> bool:
         """Whether a container is about to end: an ordinary init container, or one that has to stop."""
         record = self.kubelets[container.node].pods.get(container.pod_uid)
         if record is None:
@@ -157,25 +160,14 @@ class ClusterState:
         return container.name in (*inits, *to_stop(record))
 
     def _streams(self, plugin: PluginState) -> bool:
-        """Whether the kubelet still takes a plugin for connected."""
+        """Whether the kubelet takes a plugin for connected."""
         devices = self.kubelets[plugin.node].devices
-        client = devices.endpoints.get(plugin.resource)
-        if client is None:
-            return False
-        endpoint = devices.connections[client]
-        return endpoint.phase == "connected" and endpoint.socket.endswith(f"/{plugin.socket}")
-
-    def _listed(self, plugin: PluginState) -> bool:
-        """Whether the kubelet has the list that the plugin would send now, or is not connected any more."""
-        devices = self.kubelets[plugin.node].devices
-        client = devices.endpoints.get(plugin.resource)
-        if client is None or devices.connections[client].phase != "connected":
-            return True
-        known = devices.all_devices.get(plugin.resource)
-        healthy = frozenset(device.id for device in plugin.devices if device.health == HEALTHY)
-        same = known is not None and tuple(known.values()) == plugin.devices
-        # Of a list of before a restart, none is healthy.
-        return same and devices.healthy_devices.get(plugin.resource) == healthy
+        return any(
+            endpoint.phase in ("connected", "superseded")
+            and endpoint.resource == plugin.resource
+            and endpoint.socket.endswith(f"/{plugin.socket}")
+            for endpoint in devices.connections.values()
+        )
 
 
 def then(state: ClusterState, events: Iterable[Event]) -> ClusterState:

@@ -1,8 +1,9 @@
 """One step of the whole cluster: `step(state, event) -> state`. Nothing here touches the world.
 
 What follows from an event stands in `state.pending` and is applied first-in, first-out, each as a step of its
-own. Events that also ask something of the world (start a plugin, call it, start a container) are looked at by
-a transport after the step; what comes of them arrives as further events.
+own. What comes from outside may cut in: it happens there and then, and what is pending goes on after it, decided
+anew in the state that it finds. Events that also ask something of the world (start a plugin, call it, start a
+container) are looked at by a transport after the step; what comes of them arrives as further events.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,8 +29,7 @@ def watched(state: ClusterState, event: e.Watched) -> ClusterState:
     return WATCHERS.get(event.watcher, kubelets.watched)(state, event)
 
 
-STEPS: Mapping[type, Step] = {
-    # from outside
+FROM_OUTSIDE: Mapping[type, Step] = {
     e.NodeCreated: kubelets.node_created,
     e.ObjectApplied: apiserver.applied,
     e.PodCreated: apiserver.pod_created,
@@ -46,26 +46,32 @@ STEPS: Mapping[type, Step] = {
     e.ContainerEnded: containers.ended,
     e.ClockAdvanced: clock.advanced,
     e.WentLive: containers.went_live,
-    # from inside
+}
+"""What each kind of event from outside does."""
+
+FROM_INSIDE: Mapping[type, Step] = {
     e.FromKubelet: kubelets.from_kubelet,
     e.Watched: watched,
     e.SchedulerTurn: scheduling.turn,
     e.SchedulerWants: scheduling.wants,
 }
-"""What each kind of event does."""
+"""What each kind of event does that follows from others; it is applied in its turn only."""
+
+STEPS: Mapping[type, Step] = {**FROM_OUTSIDE, **FROM_INSIDE}
 
 
 def step(state: ClusterState, event: e.Event) -> ClusterState:
-    """The state after an event. While something is pending, only that may be applied: ValueError else.
+    """The state after an event: the first that is pending, or one from outside, which may come at any time.
 
-    What comes too late changes nothing.
+    ValueError for what follows from others and is not its turn. What comes too late changes nothing.
     """
     if type(event) not in STEPS:
         raise TypeError(f"expected an event of kubedev.cluster.events, got {event!r}")
-    if state.pending:
-        if event != state.pending[0]:
-            raise ValueError(f"expected the pending event {state.pending[0]!r}, got {event!r}")
+    if state.pending and event == state.pending[0]:
         state = replace(state, pending=state.pending[1:])
+    elif type(event) in FROM_INSIDE:
+        expected = f"the pending event {state.pending[0]!r}" if state.pending else "an event from outside"
+        raise ValueError(f"expected {expected}, got {event!r}")
     if comes_too_late(state, event):
         return state
     after = STEPS[type(event)](state, event)

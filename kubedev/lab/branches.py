@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 from kubedev.cluster import events as e
-from kubedev.cluster.cluster import Cluster
-from kubedev.cluster.history import History
+from kubedev.cluster.cluster import Cluster, ClusterError
+from kubedev.cluster.history import History, Run
 from kubedev.cluster.state import ClusterState
+from kubedev.views.catalogue import say
 from kubedev.wire.backends import world
 from kubedev.wire.world import World
 
@@ -73,17 +74,23 @@ class Branches:
 
     # Doing
 
-    def do(self, event: e.Event) -> None:
+    def do(self, *events: e.Event) -> None:
         """Let something happen, and wait until nothing is under way."""
-        self.post(event)
+        self.post(*events)
         self.wait()
 
-    def post(self, event: e.Event) -> None:
-        """Let something happen. Forks first if you look back."""
-        if self._looking is not None and self._looking < len(self.history) - 1:
-            self._start_fork(self._looking)
-        self._looking = None
-        self.cluster.post(event)
+    def post(self, *events: e.Event) -> None:
+        """Let something happen. If you look back, it happens there and then, in a fork: what was on its way at that
+        moment follows after it. ClusterError where the lab is closed.
+        """
+        if self.closed:
+            raise ClusterError(say("lab.closed"))
+        looking, self._looking = self._looking, None
+        if looking is not None and looking < len(self.history) - 1:
+            self._start_fork(looking, events)
+        else:
+            for event in events:
+                self.cluster.post(event)
 
     def wait(self, until: Callable[[ClusterState], bool] | None = None, timeout: float = 30.0) -> None:
         """Wait until nothing is under way, or until `until(state)` holds; interrupting it does no harm.
@@ -120,40 +127,36 @@ class Branches:
         self._looking = None if step == last else step
         self._changed()
 
+    def run(self, since: int = 0) -> Run:
+        """What has happened from a step up to now: it stays as it is, whatever the lab does next."""
+        return Run(self.history, since, len(self.history) - 1, self.forked_at)
+
     def message_steps(self) -> list[int]:
         """The steps of the history at which a message was on its way, the start and the last step included."""
-        history = self.history
-        count = len(history)
-        steps = [0]
-        for step in range(1, count):
-            if len(history[step].state.messages) > len(history[step - 1].state.messages) or step == count - 1:
-                steps.append(step)
-        return steps
+        return self.run().message_steps()
 
     def back(self) -> None:
         """Look one message back."""
-        count = len(self.state.messages)
-        steps = [s for s in self.message_steps() if len(self.history[s].state.messages) < count]
-        self.seek(max(steps, default=0))
+        self.seek(self.run().before(self.position))
 
     def forward(self) -> None:
         """Look one message on."""
-        count = len(self.state.messages)
-        steps = (s for s in self.message_steps() if len(self.history[s].state.messages) > count)
-        self.seek(next(steps, len(self.history) - 1))
+        self.seek(self.run().after(self.position))
 
     def go_live(self) -> None:
         """Start real plugins and containers in the state that is shown, and go on with them.
 
         What is under way there is finished in memory first.
         """
+        if self.closed:
+            raise ClusterError(say("lab.closed"))
         if not self.state.idle:
             self._start_fork(self.position)
             self._looking = None
             self.wait()
         history = self.history.fork(self.position)
         self.end()
-        self._forked_at, self._looking = None, None
+        self._fork = self._forked_at = self._looking = None
         history.append(e.WentLive())
         self._world = self._make_world()
         self._live = self._with(Cluster(self._world, history))
@@ -170,7 +173,7 @@ class Branches:
     def reset(self) -> None:
         """Begin anew: everything is ended, and nothing has happened."""
         self.end()
-        self._forked_at = self._looking = None
+        self._fork = self._forked_at = self._looking = None
         self._live = self._start()
         self._changed()
 
@@ -192,11 +195,15 @@ class Branches:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def end(self) -> None:
-        """End both branches with all that they started."""
+        """End both branches with all that they started. What has happened can still be looked at."""
         if self._fork is not None:
             self._fork.close()
-            self._fork = None
         self._live.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended: nothing more can happen."""
+        return self._live.closed
 
     # Inside
 
@@ -216,10 +223,10 @@ class Branches:
         for listener in list(self._listeners):
             listener()
 
-    def _start_fork(self, step: int) -> None:
-        source = self.cluster
-        recorded = source.history.events_after(step)
-        fork = Cluster(world("memory"), source.history.fork(step), recorded)
+    def _start_fork(self, step: int, changes: Sequence[e.Event] = ()) -> None:
+        history = self.history
+        fork = Cluster(world("memory"), history.fork(step), history.events_after(step), changes)
         if self._fork is not None:
             self._fork.close()
         self._fork, self._forked_at = self._with(fork), step
+        self._changed()

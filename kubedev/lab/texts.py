@@ -152,6 +152,8 @@ TEXTS = {
     "panel.restart.tip": "Restart the kubelet of the node chosen above: it forgets its plugins, containers go on",
     "panel.reset": "Reset",
     "panel.reset.tip": "End everything and begin with an empty cluster; to begin with the scene again, run its cell",
+    "lab.closed": "expected a lab that is open, got one that is closed: its history can be looked at, "
+    "but nothing more can happen in it; run its cell again to begin anew",
     "panel.asleep": "This lab is closed, since newer ones were opened. Run its cell again to go on.",
     "panel.skipped": "Skipped {kind} {name}.",
     "panel.offer": "No plugin offers {resources} yet: choose how many devices and press Start plugin.",

@@ -8,7 +8,7 @@ from kubedev.deviceplugin.plugin import Plugin
 from kubedev.wire.memory import MemoryPlugin, MemoryTransport
 from kubedev.wire.runtime import MemoryRuntime, ProcessRuntime, Runtime
 from kubedev.wire.sockets import have_unix_sockets, private_directory
-from kubedev.wire.transport import OnPluginEvent, PluginHandle, Transport
+from kubedev.wire.transport import OnPluginEvent, PluginHandle, Reply, Transport
 from kubedev.wire.world import World
 
 __all__ = ["MemoryBackend", "RealBackend", "world"]
@@ -32,6 +32,10 @@ class MemoryBackend:
     def adopt(self, handle: PluginHandle) -> None:
         assert isinstance(handle, MemoryPlugin)
         handle.adopt()
+
+    def reply(self, handle: PluginHandle) -> Reply:
+        assert isinstance(handle, MemoryPlugin)
+        return handle.registered
 
     def close(self) -> None:
         """There is nothing to remove."""
@@ -67,6 +71,9 @@ class RealBackend:
 
     def adopt(self, handle: PluginHandle) -> None:
         raise NotImplementedError("a real process cannot be taken over from a state: start it anew")
+
+    def reply(self, handle: PluginHandle) -> Reply:
+        raise NotImplementedError("a real process hears its answer itself")
 
     def close(self) -> None:
         for directory in self._directories:

@@ -8,7 +8,7 @@ import posixpath
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from kubedev.api.messages import Device, RegisterRequest
+from kubedev.api.messages import RegisterRequest
 from kubedev.kubelet.events import (
     Answered,
     Ask,
@@ -22,6 +22,7 @@ from kubedev.kubelet.events import (
 )
 from kubedev.kubelet.events import Reply as ReplyEffect
 from kubedev.wire.transport import Client, Listener, Reply, Transport
+from kubedev.wire.underway import Stream
 
 __all__ = ["KubeletWire"]
 
@@ -51,6 +52,7 @@ class KubeletWire:
         self._ids = ids
         self._replies: dict[int, Reply] = {}
         self._connections: list[_Connection] = []
+        self._held: list[tuple[str, KubeletEvent]] = []
         self._listener: Listener = transport.listen(self._on_register)
 
     def carry_out(self, effect: Effect) -> None:
@@ -67,21 +69,48 @@ class KubeletWire:
             case CloseStream(number):
                 self.drop_stream(number)
 
-    def follow(self, number: int, socket: str, known: tuple[Device, ...] | None = None) -> None:
-        """Open ListAndWatch under the kubelet's number; a first list that is `known` already is not told."""
-        connection = self._newest(socket)
-        connection.number = number
-        old_news = [known]
+    def follow(self, number: int, socket: str) -> None:
+        """Open ListAndWatch under the kubelet's number."""
+        self._follow(number, self._newest(socket), self._tell)
 
-        def on_list(devices: tuple[Device, ...]) -> None:
-            if not old_news or devices != old_news.pop():
-                self._tell(ListReceived(number, devices))
+    def resume(self, stream: Stream) -> None:
+        """Take over a stream that is open already. A list that the kubelet has is not told again; one that it has
+        not yet, or the stream's end, waits for `release`.
+        """
+        waiting = [stream.known]
+
+        def tell(event: KubeletEvent) -> None:
+            if not waiting:
+                self.release(stream.socket)
+                self._tell(event)
+            elif event != ListReceived(stream.client, waiting[0] or ()) or waiting[0] is None:
+                self._held.append((stream.socket, event))
+
+        if stream.over:
+            tell(StreamEnded(stream.client, "EOF"))
+        else:
+            self._follow(stream.client, self._dial(stream.socket), tell)
+        waiting.clear()
+
+    def release(self, socket: str = "") -> None:
+        """Tell what was on its way when the streams were taken over: of all sockets, or of one."""
+        told = [event for at, event in self._held if socket in ("", at)]
+        self._held = [(at, event) for at, event in self._held if socket not in ("", at)]
+        for event in told:
+            self._tell(event)
+
+    def expect_reply(self, register_id: int, reply: Reply) -> None:
+        """Take over a Register call that waits for its answer."""
+        self._replies[register_id] = reply
+
+    def _follow(self, number: int, connection: "_Connection", tell: Tell) -> None:
+        connection.number = number
 
         def on_end(error: str) -> None:
             connection.number = None
-            self._tell(StreamEnded(number, error))
+            tell(StreamEnded(number, error))
 
-        connection.client.list_and_watch(on_list, on_end)
+        connection.client.list_and_watch(lambda devices: tell(ListReceived(number, devices)), on_end)
 
     def drop_stream(self, number: int) -> bool:
         """Close the connection of a stream as if the kubelet had lost it; False where it is not open."""

@@ -162,7 +162,7 @@ class MemoryPlugin:
         self._transport.serving[self.socket] = self
         self._on_event(PluginEvent("serving", socket=self.socket))
         request = RegisterRequest(self._version, self._endpoint, self.state.resource, self.state.options)
-        on_register(request, self._registered)
+        on_register(request, self.registered)
 
     def set_health(self, device_id: str, healthy: bool) -> None:
         """Turn a device healthy or unhealthy, and send the list. Raises PluginError."""
@@ -180,7 +180,8 @@ class MemoryPlugin:
         """End properly: streams are closed, the socket is removed."""
         self._stop("EOF")
 
-    def _registered(self, error: str | None) -> None:
+    def registered(self, error: str | None) -> None:
+        """Hear the kubelet's answer to Register."""
         if error is None:
             self._on_event(PluginEvent("registered"))
             return

@@ -11,17 +11,18 @@ from typing import Protocol
 from kubedev.api.messages import HEALTHY
 from kubedev.cluster import events as e
 from kubedev.cluster.kubelets import SOCKET_DIR
-from kubedev.cluster.state import ClusterState, PluginState
+from kubedev.cluster.state import ClusterState, ContainerState, PluginState
 from kubedev.kubelet import events as k
-from kubedev.kubelet.devices import registration
-from kubedev.kubelet.pods import to_stop
+from kubedev.wire import underway
 from kubedev.wire.kubelet_wire import KubeletWire
 from kubedev.wire.runtime import Follower, Runtime
 from kubedev.wire.transport import (
     OnPluginEvent,
     PluginEvent,
     PluginHandle,
+    Reply,
     Transport,
+    endpoint_name,
 )
 
 __all__ = ["Backend", "World"]
@@ -49,6 +50,9 @@ class Backend(Protocol):
     def adopt(self, handle: PluginHandle) -> None:
         """Have a plugin serve as if it had registered already."""
 
+    def reply(self, handle: PluginHandle) -> Reply:
+        """How a plugin that was adopted hears the answer to a Register call."""
+
     def close(self) -> None:
         """Remove what was made."""
 
@@ -60,6 +64,7 @@ class World:
         self._backend = backend
         self._runtime = backend.runtime()
         self._nodes: dict[str, _Node] = {}
+        self._opened = ClusterState()
         self._register_ids = count(1)
 
     @property
@@ -67,55 +72,81 @@ class World:
         """The real socket directory of each node."""
         return {name: node.transport.directory for name, node in self._nodes.items()}
 
-    def open(self, post: Post, state: ClusterState, recorded: Sequence[e.Event] = ()) -> None:
-        """Take over from a state. In memory, what runs there is taken as it is, and what is under way goes on
-        from the answers `recorded` in the run that was forked; in the real world it is started anew.
-        """
+    def open(self, post: Post, state: ClusterState) -> None:
+        """Take over what stands in a state. Nothing is told yet: what was on its way waits for `go_on`."""
         self._post = post
+        self._register_ids = count(1 + max(underway.register_ids(state), default=0))
+        self._opened = state
         for name in state.kubelets:
             self._add_node(name)
-        for plugin in state.plugins.values():
-            if plugin.alive and (plugin.phase != "registered" or not self._backend.adopts):
-                post(e.PluginLaunched(plugin.node, plugin.resource, plugin.devices, plugin.options))
-        if self._backend.adopts:
-            self._adopt(state, recorded)
-        for container in state.containers.values():
-            if container.phase != "ended":
-                effect = k.StartContainer(container.pod_uid, container.name, container.envs)
-                said = (
-                    1 + len(container.output) if self._backend.adopts and container.phase == "running" else 0
-                )
-                self._start_container(effect, state, _without(said, self._post))
-        for name, agent in state.kubelets.items():
-            for uid, record in agent.pods.items():
-                for stop in (k.StopContainer(uid, container) for container in to_stop(record)):
-                    if e.FromKubelet(name, stop) not in state.pending:  # it was asked to end, and has not yet
-                        self.carry_out(e.FromKubelet(name, stop), state)
+        if not self._backend.adopts:
+            return
+        plugins = underway.plugins(state)
+        for plugin in plugins.serving:
+            self._nodes[plugin.node].adopt(plugin)
+        for register_id, plugin in plugins.registering:
+            self._nodes[plugin.node].expect_reply(register_id, plugin)
+        for stream in underway.streams(state):
+            self._nodes[stream.node].wire.resume(stream)
+        for container in underway.containers(state)[0]:
+            self._take_container(container, state)
 
-    def _adopt(self, state: ClusterState, recorded: Sequence[e.Event]) -> None:
+    def go_on(self, state: ClusterState, recorded: Sequence[e.Event] = ()) -> None:
+        """Carry on what was under way where `open` took over, as far as it still is in `state`, the one by now.
+
+        In memory, calls are answered from `recorded` unless their plugin has changed since. In the real world all
+        is started anew.
+        """
+        if self._backend.adopts:
+            self._resume_plugins(state)
+            for container in underway.containers(self._opened)[1]:
+                now = state.containers.get((container.pod_uid, container.name))
+                if now is not None and now.attempt == container.attempt and now.phase != "ended":
+                    self._take_container(now, state)
+            self._resume_calls(state, recorded)
+        else:
+            for plugin in state.plugins.values():
+                if plugin.alive:
+                    self._post(e.PluginLaunched(plugin.node, plugin.resource, plugin.devices, plugin.options))
+            for container in state.containers.values():
+                if container.phase != "ended":
+                    self._take_container(container, state)
+        for name, stop in underway.stops(state):
+            self.carry_out(e.FromKubelet(name, stop), state)
+
+    def _take_container(self, container: ContainerState, state: ClusterState) -> None:
+        effect = k.StartContainer(container.pod_uid, container.name, container.envs)
+        said = 1 + len(container.output) if self._backend.adopts and container.phase == "running" else 0
+        self._start_container(effect, state, _without(said, self._post))
+
+    def _resume_plugins(self, state: ClusterState) -> None:
+        for node in self._nodes.values():
+            node.wire.release()
+        plugins = underway.plugins(self._opened)
+        for plugin in plugins.to_register:
+            now = state.plugins[underway.key(plugin)]
+            if now.alive and now.launch == plugin.launch:
+                self._nodes[plugin.node].start(now)
+        for plugin in plugins.ending:
+            if state.plugins[underway.key(plugin)] == plugin:
+                self._post(e.PluginExited(plugin.node, plugin.resource, plugin.launch))
+
+    def _resume_calls(self, state: ClusterState, recorded: Sequence[e.Event]) -> None:
         answers = {
             (event.node, event.event.call_id): event
             for event in recorded
             if isinstance(event, e.OnKubelet) and isinstance(event.event, k.Answered)
         }
-        to_come = [event.effect for event in state.pending if isinstance(event, e.FromKubelet)]
-        for plugin in state.plugins.values():
-            if plugin.phase == "registered":
-                self._nodes[plugin.node].adopt(plugin)
-        for name, agent in state.kubelets.items():
-            for client in registration.clients(agent.devices):
-                endpoint = agent.devices.connections[client]
-                known = agent.devices.all_devices.get(endpoint.resource)
-                stream = k.OpenStream(client, endpoint.resource, endpoint.socket)
-                if endpoint.phase == "connected" and stream not in to_come:
-                    self._nodes[name].wire.follow(
-                        client, endpoint.socket, tuple(known.values()) if known else None
-                    )
-            for call_id, talk in agent.talks.items():
-                if (name, call_id) in answers:
-                    self._post(answers[name, call_id])
-                elif k.Ask(call_id, talk.call) not in to_come:
-                    self._nodes[name].wire.carry_out(k.Ask(call_id, talk.call))
+        still = {(name, call_id) for name, call_id, _ in underway.calls(state)}
+        for name, call_id, call in underway.calls(self._opened):
+            if (name, call_id) not in still:
+                continue
+            plugin = name, call.resource
+            unchanged = state.plugins.get(plugin) == self._opened.plugins.get(plugin)
+            if unchanged and (name, call_id) in answers:
+                self._post(answers[name, call_id])
+            else:
+                self._nodes[name].wire.carry_out(k.Ask(call_id, call))
 
     def carry_out(self, event: e.Event, state: ClusterState) -> None:
         """Do what an event asks of the world."""
@@ -154,7 +185,7 @@ class World:
     def _start_container(self, effect: k.StartContainer, state: ClusterState, post: Post) -> None:
         uid, name = effect.pod_uid, effect.container
         attempt = state.containers[uid, name].attempt
-        pod = state.store.pods[uid]
+        pod = state.kubelets[state.containers[uid, name].node].pods[uid].pod
         ends = any(c.name == name and not c.restartable for c in pod.init_containers)
         self._runtime.start(
             (uid, name),
@@ -190,9 +221,25 @@ class _Node:
         """Start a plugin, in place of an older one of the same resource."""
         if plugin.resource in self.plugins:
             self.plugins.pop(plugin.resource).stop()
-        handle = self._backend.plugin(self.transport, plugin, lambda told: self._told(plugin, handle, told))
+        self.wire.release(posixpath.join(SOCKET_DIR, endpoint_name(plugin.resource)))
+        self.start(plugin)
+
+    def start(self, plugin: PluginState) -> None:
+        """Have a plugin serve and register; one that said that it serves does not say it again."""
+        self._made(plugin, quiet=plugin.phase == "serving").start()
+
+    def _made(self, plugin: PluginState, quiet: bool = False) -> PluginHandle:
+        said = {"serving"} if quiet else set()
+
+        def told(event: PluginEvent) -> None:
+            if event.event in said:
+                said.discard(event.event)
+            else:
+                self._told(plugin, handle, event)
+
+        handle = self._backend.plugin(self.transport, plugin, told)
         self.plugins[plugin.resource] = handle
-        handle.start()
+        return handle
 
     def kill(self, resource: str) -> None:
         """Kill a plugin, unless it has ended meanwhile."""
@@ -222,10 +269,12 @@ class _Node:
         self.wire.restart()
 
     def adopt(self, plugin: PluginState) -> None:
-        """Have a plugin that is registered already, without a word on the wire."""
-        handle = self._backend.plugin(self.transport, plugin, lambda told: self._told(plugin, handle, told))
-        self.plugins[plugin.resource] = handle
-        self._backend.adopt(handle)
+        """Have a plugin that serves already, without a word on the wire."""
+        self._backend.adopt(self._made(plugin))
+
+    def expect_reply(self, register_id: int, plugin: PluginState) -> None:
+        """Have a plugin that was adopted hear the answer to the Register call that it has sent."""
+        self.wire.expect_reply(register_id, self._backend.reply(self.plugins[plugin.resource]))
 
     def close(self) -> None:
         for plugin in self.plugins.values():

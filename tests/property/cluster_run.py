@@ -29,12 +29,22 @@ class Backend(MemoryBackend):
 class Run:
     """What `Cluster` does, on the caller's thread and as far as the caller wants."""
 
-    def __init__(self, history: History | None = None, recorded: Sequence[Event] = ()) -> None:
+    def __init__(
+        self,
+        history: History | None = None,
+        recorded: Sequence[Event] = (),
+        changes: Sequence[Event] = (),
+    ) -> None:
         self.history = history or History()
         self.inbox: deque[Event] = deque()
         self.backend = Backend()
         self.world = World(self.backend)
-        self.world.open(self.inbox.append, self.state, recorded)
+        self.world.open(self.inbox.append, self.state)
+        for change in changes:
+            self.post(change)
+            while self.inbox:
+                self._apply(self.inbox.popleft())
+        self.world.go_on(self.state, recorded)
 
     @property
     def state(self) -> ClusterState:
@@ -48,9 +58,12 @@ class Run:
         if not (self.state.pending or self.inbox):
             return False
         event = self.state.pending[0] if self.state.pending else self.inbox.popleft()
+        self._apply(event)
+        return True
+
+    def _apply(self, event: Event) -> None:
         state = self.history.append(event)
         self.world.carry_out(event, state)
-        return True
 
     def settle(self) -> None:
         for _ in range(TOO_MANY):
@@ -58,8 +71,8 @@ class Run:
                 return
         raise AssertionError(f"no end after {TOO_MANY} steps: {self.history[-1].event}")
 
-    def fork(self, index: int) -> "Run":
-        return Run(self.history.fork(index), self.history.events_after(index))
+    def fork(self, index: int, *changes: Event) -> "Run":
+        return Run(self.history.fork(index), self.history.events_after(index), changes)
 
     def running(self) -> set[tuple[str, str]]:
         """The containers whose processes run, by pod uid and name."""

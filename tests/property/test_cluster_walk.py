@@ -181,6 +181,37 @@ class Walk(RuleBasedStateMachine):
         self.left.append((self.run, str(encode(self.state))))
         self.run = self.run.fork(max(len(self.run.history) - 1 - back, self.begun))
 
+    @rule(back=st.integers(0, 40), data=st.data(), steps=steps)
+    def change_after_stepping_back(self, back: int, data: st.DataObject, steps: int) -> None:
+        """What is changed happens at that moment, whatever was on its way there."""
+        step = max(len(self.run.history) - 1 - back, self.begun)
+        change = data.draw(self.changes(self.run.history[step].state))
+        self.left.append((self.run, str(encode(self.state))))
+        self.run = self.run.fork(step, change)
+        assert self.run.history[step + 1].event == change
+        self.go_on(steps)
+
+    def changes(self, state: ClusterState) -> st.SearchStrategy[e.Event]:
+        """What a reader may change in a state."""
+        name = f"p{next(self.names)}"
+        pod = replace(a_pod(name, [(1, 0)], [], "Always"), creation_timestamp=state.now)
+        found: list[e.Event] = [
+            *(e.KubeletStopped(node, reboot) for node in NODES for reboot in (False, True)),
+            *(e.PluginLaunched(node, GPU, make_devices(3, 2)) for node in NODES),
+            *(e.PodDeletionAsked(uid) for uid in state.store.pods),
+            *(e.PluginKilled(*key) for key, plugin in state.plugins.items() if plugin.alive),
+            *(
+                e.HealthSet(*key, device.id, health)
+                for key, plugin in state.plugins.items()
+                if plugin.alive
+                for device in plugin.devices
+                for health in (HEALTHY, UNHEALTHY)
+            ),
+            e.ClockAdvanced(301),
+            e.PodCreated(pod),
+        ]
+        return st.sampled_from(found)
+
     @precondition(lambda self: self.left)
     @rule()
     def back_to_live(self) -> None:

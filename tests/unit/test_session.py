@@ -215,10 +215,10 @@ def test_a_refused_plugin_is_told_why_and_stops(lab: Lab) -> None:
 def test_step_refuses_an_event_out_of_turn(lab: Lab) -> None:
     states = [lab.history[i] for i in range(len(lab.history))]
     waiting = next(entry.state for entry in states if entry.state.pending)
-    event = states[1].event
-    assert event is not None
     with pytest.raises(ValueError, match="expected the pending event"):
-        step(waiting, event)
+        step(waiting, e.SchedulerWants("something else"))
+    with pytest.raises(ValueError, match="expected an event from outside"):
+        step(states[-1].state, e.SchedulerTurn())
 
 
 def test_u17_without_unix_sockets_the_memory_steps_in_and_the_picture_says_so(
