@@ -151,9 +151,12 @@ class Cluster:
             self._apply(self.state.pending[0])
 
     def _apply(self, event: Event) -> None:
+        with self._changed:
+            self._busy += 1  # a step is over when the world knows of it
         state = self.history.append(event)
         self._world.carry_out(event, state)
         with self._changed:
+            self._busy -= 1
             self._changed.notify_all()
         for listener in list(self._listeners):
             listener(len(self.history) - 1)
