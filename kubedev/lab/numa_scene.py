@@ -140,7 +140,7 @@ def _clickable(mark: Any, whole: bool, clicks: Mapping[str, str]) -> Any:
 
 def _id(cell: Cell) -> str:
     """The name of the device that a cell stands for."""
-    return cell.action.rpartition(":")[2]
+    return str(cell.action).rpartition(":")[2]
 
 
 def _nodes(machine: Machine) -> tuple[NumaNodeView, ...]:

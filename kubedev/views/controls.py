@@ -19,6 +19,7 @@ __all__ = [
     "Entry",
     "Slider",
     "Value",
+    "What",
     "act",
     "as_json",
     "control_size",
@@ -28,8 +29,8 @@ Value = str | int | float | bool | None
 Action = tuple[tuple[str, Value], ...]
 """An action as it is kept in a mark: the pairs of the mapping, so that it can be compared and hashed."""
 
-HEIGHT = 26.0
-_PADDING = 20.0
+HEIGHT = 24.0
+_PADDING = 16.0
 _SLIDER = 130.0
 _ENTRY = 150.0
 
@@ -134,7 +135,7 @@ def control_size(what: What) -> tuple[float, float]:
         case Button():
             return max(34.0, text_width(what.label, SIZE_TEXT, bold=what.primary) + _PADDING), HEIGHT
         case Choice():
-            return max((text_width(option) for option in what.options), default=20.0) + _PADDING + 18, HEIGHT
+            return max((text_width(option) for option in what.options), default=20.0) + _PADDING + 14, HEIGHT
         case Slider():
             ends = (what.low, what.high, what.low + what.step, what.high - what.step)
             return max(text_width(f"{what.label} {end:g}") for end in ends) + 12 + _SLIDER, HEIGHT

@@ -29,9 +29,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The laid out cells; `named` says whether there is room for a name under each."""
+    """The laid out cells, `pitch` from one to the next; `named` says whether there is room for a name under each."""
 
     size: int
+    pitch: int
     rows: int
     row_height: int
     named: bool
@@ -43,11 +44,21 @@ class Grid:
         return self.rows * self.row_height
 
 
-def lay_out(counts: Sequence[int], width: float, height: float, *, label_width: float = _NARROWEST) -> Grid:
-    """Place groups of `counts` cells in an area; a group is as wide as its label, where there is room."""
+def lay_out(
+    counts: Sequence[int],
+    width: float,
+    height: float,
+    *,
+    label_width: float = _NARROWEST,
+    first: Sequence[tuple[int, int, int]] = (),
+) -> Grid:
+    """Place groups of `counts` cells in an area; a group is as wide as its label, where there is room.
+
+    `first` are sizes (cell, to the next column, to the next row) that are tried before the usual ones.
+    """
     count = max(len(counts), 1)
     narrowest = min(label_width, (width - (_GAP + 4) * (count - 1)) / count)
-    for sizes in (*_SIZES, *_SMALL):
+    for sizes in (*first, *_SIZES, *_SMALL):
         for rows in range(1, int(height // sizes[2]) + 1):
             grid = _grid(counts, rows, sizes, narrowest)
             last = grid.groups[-1] if grid.groups else Group(0, 0, ())
@@ -66,4 +77,4 @@ def _grid(counts: Sequence[int], rows: int, sizes: tuple[int, int, int], narrowe
         width = max(float(across * pitch - (pitch - size)), narrowest)
         groups.append(Group(x, width, places))
         x += width + _GAP + (pitch - size) / 2
-    return Grid(size, rows, row_height, row_height - size > 20, tuple(groups))
+    return Grid(size, pitch, rows, row_height, row_height - size > 20, tuple(groups))

@@ -1,47 +1,47 @@
 """The picture of lab 00: one pod, one device, the whole way; a pure function of a `PathState`.
 
-Left, from top to bottom: the control plane, then the node where things happen with its plugins, socket
-directory, kubelet, containers and devices. Right: the pods with the reason why one waits, and the messages.
-Everything keeps its place from step to step; only what is under way moves.
+Above the control plane, below it the node where things happen; beside them, or beneath where the column is narrow, the
+pods with the reason why one waits, and the messages. The two that a message goes between are lit, and only what is
+under way moves.
 """
 
 from kubedev.views.catalogue import say
-from kubedev.views.path_node import node_marks
-from kubedev.views.path_side import message_marks, pod_marks
-from kubedev.views.path_state import MessageView, NodeView, PathMode, PathState
+from kubedev.views.controls import Button, Choice, What, act
+from kubedev.views.grammar import Card, Column, Facts, Grid, Knob, Part, Row, Space, Words, picture
+from kubedev.views.path_node import node_card, node_ways, under_way
+from kubedev.views.path_side import log_card, pods_card
+from kubedev.views.path_state import MessageView, PathState
 from kubedev.views.path_tables import path_tables
-from kubedev.views.path_ways import LEFT_WIDTH, WAYS, lit_marks, party_box, way_of
-from kubedev.views.picture import Dot, Dots, Line, Mark, Panel, Picture, Pill, Text
-from kubedev.views.style import PILL_PADDING, WIDTH, text_width
+from kubedev.views.picture import Picture
+from kubedev.views.style import WIDTH
+from kubedev.views.wires import Tag, Way, Wired
 
 __all__ = ["path_picture"]
 
-_HEIGHT = 560
-_STRIP = 520
-_DOTS = 60
+_CORRIDOR = 40.0  # between control plane and node: what goes from one to the other, and an error of a control
+_WIDE = 900.0
+_GAPS = {True: (66.0, 72.0), False: (52.0, 54.0)}
+_WAYS = (
+    ("you", "store", "path.link.apply"),
+    ("store", "scheduler", "path.link.watch"),
+    ("scheduler", "store", "path.link.bind"),
+    ("kubelet", "store", "path.link.status"),
+    ("store", "kubelet", "path.link.bound"),
+)
 
 
-def path_picture(state: PathState) -> Picture:
+def path_picture(state: PathState, width: float = WIDTH) -> Picture:
     """Return the picture of a moment of the path."""
-    node = _node(state)
+    node = next((n for n in state.nodes if n.name == state.node), next(iter(state.nodes), None))
     message = None if state.quiet or not state.messages else state.messages[-1]
-    way = way_of(message, node)
-    lit = way.key if way else ""
-    marks = [
-        *_control_plane(state, message, lit),
-        *node_marks(state, node, message, lit),
-        *pod_marks(state),
-        *message_marks(state),
-        *_history(state),
-        *lit_marks(message, way, node),
-    ]
-    sentence = _sentence(state, message)
-    alt = say("path.alt", node=node.name if node else "-", sentence=sentence)
-    return Picture(state.title, sentence, _HEIGHT, tuple(marks), path_tables(state), alt)
-
-
-def _node(state: PathState) -> NodeView | None:
-    return next((node for node in state.nodes if node.name == state.node), next(iter(state.nodes), None))
+    wide = width > _WIDE
+    plane = Card(say("path.control-plane"), _control_plane(state, message, wide=wide))
+    stations = Column(plane, Space(_CORRIDOR), node_card(state, node, message, wide=wide), gap=0)
+    way = Wired(stations, *_ways(message), *(node_ways(node, message) if node else ()))
+    side = Grid(pods_card(state), log_card(state), across=2)
+    foot = [] if state.controls else [_moment(state)]
+    body = Column(Row(way, side, shares=(2.32, 1)), *foot, *map(Facts, path_tables(state)))
+    return picture(state.title, _sentence(state, message), body, width)
 
 
 def _sentence(state: PathState, message: MessageView | None) -> str:
@@ -53,49 +53,52 @@ def _sentence(state: PathState, message: MessageView | None) -> str:
     source, target = say(f"party.{message.source}"), say(f"party.{message.target}")
     key = "path.sentence.self" if message.source == message.target else "path.sentence.message"
     text = say(key, source=source, target=target, text=message.text)
+    if message.node and len(state.nodes) > 1:
+        text = say("path.sentence.node", node=message.node, text=text)
     return say("path.sentence", step=where, text=text)
 
 
-def _control_plane(state: PathState, message: MessageView | None, way: str) -> list[Mark]:
+def _moment(state: PathState) -> Row:
+    """What kind of moment this is, where no stage around the picture says it; a fork stands out."""
+    words = say(f"path.mode.{state.mode}")
+    mode = Tag(words, words, key="mode") if state.mode == "fork" else Words(words, "muted", key="mode")
+    clock = Words(say("path.clock", now=f"{state.now:g}"), "muted", anchor="end", key="clock")
+    return Row(mode, clock, shares=(1, 1), middle=True)
+
+
+def _control_plane(state: PathState, message: MessageView | None, *, wide: bool) -> Row:
     lines = {
-        "you": say("path.you.line"),
-        "store": say("path.store.line", pods=len(state.pods), nodes=len(state.nodes)),
-        "scheduler": say("path.scheduler.line", queued=state.queued, cached=state.cached),
+        "you": Words(say("path.you.line"), "muted"),
+        "store": Words(say("path.store.line", pods=len(state.pods), nodes=len(state.nodes)), "muted"),
+        "scheduler": Words(say("path.scheduler.line", queued=state.queued, cached=state.cached), "muted"),
     }
-    marks: list[Mark] = [Panel("control-plane", 0, 0, LEFT_WIDTH, 98, say("path.control-plane"))]
-    for key in ("apply", "watch", "bind"):
-        marks += WAYS[key].quiet_marks(way)
-    for party, line in lines.items():
-        lit = message is not None and party in (message.source, message.target)
-        marks.append(party_box(party, say(f"path.{party}"), (line,), lit=lit))
-    return marks
+    cards = [_party(party, line, state, message) for party, line in lines.items()]
+    first, second = _GAPS[wide]
+    you, store, scheduler = cards
+    shares = (0 if state.controls else 1, 0, 1, 0, 1.06)
+    return Row(you, Space(wide=first), store, Space(wide=second), scheduler, shares=shares, gap=0)
 
 
-def _history(state: PathState) -> list[Mark]:
-    """The strip below: a point a step (or a line alone, when there are many), the clock and the mode."""
-    left, right = 8.0, WIDTH - 8.0
-    at = left + (right - left) * (state.step / state.total if state.total else 0)
-    marks: list[Mark] = [
-        Line("history/line", ((left, _STRIP), (right, _STRIP)), "rule"),
-        Line("history/past", ((left, _STRIP), (at, _STRIP)), "strong"),
-    ]
-    if 0 < state.total <= _DOTS:
-        places = [(left + (right - left) * s / state.total, float(_STRIP)) for s in range(state.total + 1)]
-        marks.append(Dots("history/come", tuple(places[state.step + 1 :]), 3.5, "line"))
-        marks.append(Dots("history/gone", tuple(places[: state.step + 1]), 3.5))
-    if state.forked_at is not None and state.total:
-        x = left + (right - left) * state.forked_at / state.total
-        marks.append(Dot("history/fork", x, _STRIP, 6, "reusable"))
-    marks.append(Dot("history/now", at, _STRIP, 7.5))
-    now = say("path.clock", now=f"{state.now:g}")
-    clock = Text("clock", WIDTH, _STRIP + 30, now, tone="muted", anchor="end")
-    return [*marks, clock, *_mode(state.mode)]
+def _party(party: str, line: Part, state: PathState, message: MessageView | None) -> Card:
+    lit = message is not None and party in (message.source, message.target)
+    if message is not None and lit and message.source == message.target:
+        line = Tag(message.text, message.label, message.number)
+    elif party == "you" and state.controls is not None:
+        line = _your_controls(state)
+    return Card(say(f"path.{party}"), line, key=f"box/{party}", look="lit" if lit else "plain", high=58)
 
 
-def _mode(mode: PathMode) -> list[Mark]:
-    """What kind of moment this is; a fork, which touches nothing real, stands out."""
-    words, y = say(f"path.mode.{mode}"), _STRIP + 25
-    if mode == "fork":
-        return [Pill("mode", (text_width(words, bold=True) + PILL_PADDING) / 2, y, words, "reusable")]
-    dot = Dot("mode/dot", 8, y, 5, "free" if mode == "live" else "edge")
-    return [dot, Text("mode", 21, y + 5, words, tone="muted")]
+def _your_controls(state: PathState) -> Part:
+    assert state.controls is not None
+    controls, off = state.controls, not state.controls.changing
+    pods = Choice(say("path.sample"), controls.samples, controls.sample, act("choose_sample"))
+    add = Button(say("path.add"), act("apply", sample=controls.sample), primary=True, disabled=off)
+    paste = Button(say("path.paste"), act("paste"), disabled=off)
+    keyed: dict[str, What] = {"sample": pods, "apply": add, "paste": paste}
+    return Row(*(Knob(what, f"control/{name}") for name, what in keyed.items()), shares=(0, 0, 0), gap=6)
+
+
+def _ways(message: MessageView | None) -> list[Way]:
+    """What goes between the parties of the control plane, and to and from the kubelet."""
+    ways = [under_way(Way(f"box/{a}", f"box/{b}", say(label)), message, (a, b)) for a, b, label in _WAYS]
+    return [*ways, under_way(Way("box/you", "box/kubelet", round=True), message, ("you", "kubelet"))]

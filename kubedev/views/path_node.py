@@ -1,175 +1,270 @@
-"""The lower half of the path's picture: one node in full, the other nodes small."""
+"""The node in full: its plugins, kubelet and containers, and what its status says of the devices."""
 
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import groupby
 
 from kubedev.views.catalogue import say
-from kubedev.views.path_devices import resource_marks
-from kubedev.views.path_state import ContainerView, MessageView, NodeView, PathState, PluginView
-from kubedev.views.path_ways import (
-    LEFT_WIDTH,
-    NODE_TOP,
-    ROW_HEIGHT,
-    ROW_TOP,
-    WAYS,
-    call_way,
-    party_box,
-    shown_containers,
-    shown_plugins,
-    slot_box,
-    start_way,
-    stream_way,
+from kubedev.views.controls import Action, Button, act
+from kubedev.views.grammar import Card, Column, Grid, Knob, Part, Row, Space, Words
+from kubedev.views.parts import Cells, Device, Legend
+from kubedev.views.path_devices import device_state, device_words, numa_text, short_names
+from kubedev.views.path_state import (
+    ContainerView,
+    DeviceView,
+    MessageView,
+    NodeView,
+    PathState,
+    PluginView,
+    ResourceView,
 )
-from kubedev.views.picture import Box, Look, Mark, Panel, Text, legend
-from kubedev.views.style import SIZE_HEAD, DeviceState, fit_middle, text_width, wrap
+from kubedev.views.picture import Look
+from kubedev.views.style import SIZE_HEAD, DeviceState
+from kubedev.views.wires import Tag, Way
 
-__all__ = ["node_marks"]
+__all__ = ["node_card", "node_ways", "under_way"]
 
-_HEIGHT = 360
-_FILES_TOP = ROW_TOP + ROW_HEIGHT + 12
-_DEVICES_TOP = _FILES_TOP + 52
-_LEGEND_Y = NODE_TOP + _HEIGHT - 14
 _LEGEND = (DeviceState.FREE, DeviceState.ALLOCATED, DeviceState.UNHEALTHY, DeviceState.UNHEALTHY_IN_USE)
+_MOST = 3  # plugins or containers that have a box of their own
+_HIGH, _LOW = 75.0, 47.0
+_CELLS = 60.0
+_GAPS = {True: (162.0, 68.0), False: (140.0, 66.0)}
 
 
-def node_marks(state: PathState, node: NodeView | None, message: MessageView | None, way: str) -> list[Mark]:
-    """Return the panel of the node in full; `way` is the way that is lit."""
-    title = say("path.node", name=node.name) if node else say("path.no-node")
-    shown = fit_middle(title, 315, SIZE_HEAD, bold=True)
-    head = Text("node/name", 16, NODE_TOP + 26, shown, SIZE_HEAD, bold=True, tooltip=title)
-    marks: list[Mark] = [Panel("node", 0, NODE_TOP, LEFT_WIDTH, _HEIGHT), head, *_other_nodes(state, node)]
+def node_card(state: PathState, node: NodeView | None, message: MessageView | None, *, wide: bool) -> Card:
+    """Return the card of the node that is drawn in full."""
+    title = Words(
+        say("path.node", name=node.name) if node else say("path.no-node"), bold=True, size=SIZE_HEAD
+    )
     if node is None:
-        return marks
-    marks += [*WAYS["status"].quiet_marks(way), *WAYS["bound"].quiet_marks(way)]
-    marks += _plugins(node, message, way)
-    marks += _kubelet(node, message)
-    marks += _containers(node, message, way)
-    marks += _files(node, message)
+        return Card("", title, key="node", high=235)
+    calls, starts = _GAPS[wide]
+    parties = Row(
+        Column(*_plugins(state, node, message), gap=6),
+        Space(wide=calls),
+        _kubelet(state, node, message),
+        Space(wide=starts),
+        Column(*_containers(node, message), gap=6),
+        shares=(1.2, 0, 1.02, 0, 0.7),
+        gap=0,
+    )
+    head = Row(_head(state, node, title), _others(state, node), shares=(1.35, 1), gap=170, middle=True)
     told = message is not None and (message.source, message.target) == ("kubelet", "store")
-    marks += resource_marks(node, 30, _DEVICES_TOP, LEFT_WIDTH - 60, told=told)
-    return [*marks, *legend("legend", 30, _LEGEND_Y, _LEGEND)]
+    return Card("", head, parties, _resources(state, node, told=told), key="node", high=235, name=title.text)
 
 
-def _other_nodes(state: PathState, node: NodeView | None) -> list[Mark]:
-    others = [other.name for other in state.nodes if other is not node]
-    marks: list[Mark] = []
-    x = LEFT_WIDTH - 14.0
-    for index, name in enumerate(others):
-        text = fit_middle(name, 130)
-        width = text_width(text) + 24
-        if x - width < 500:
-            more = say("frame.more", count=len(others) - index)
-            marks.append(Text("node/more", x, NODE_TOP + 26, more, tone="muted", anchor="end"))
-            break
-        x -= width
-        box = Box(f"node/{name}", x, NODE_TOP + 8, width, 27, text, look="muted", centred=True, tooltip=name)
-        marks.append(box)
-        x -= 8
-    return marks
+def _knob(state: PathState, label: str, key: str, action: Action) -> list[Part]:
+    """A button beside what it acts on, if there are any."""
+    if state.controls is None:
+        return []
+    what = Button(say(f"path.{label}"), action, disabled=not state.controls.changing)
+    return [Knob(what, f"control/{key}")]
 
 
-def _look(
-    kind: Literal["plugin", "container"], about: str, message: MessageView | None, *, alive: bool
-) -> Look:
-    """Return how a plugin or container looks: lit if it takes part in the message."""
-    if message and kind in (message.source, message.target) and message.about == about:
-        return "lit"
-    return "plain" if alive else "dead"
+def _head(state: PathState, node: NodeView, title: Words) -> Part:
+    start = _knob(state, "start-plugin", "start_plugin", act("start_plugin", node=node.name))
+    return Row(title, *start, shares=(0, 0), middle=True) if start else title
 
 
-def _plugins(node: NodeView, message: MessageView | None, way: str) -> list[Mark]:
-    shown = shown_plugins(node, message)
-    if not shown:
-        return [slot_box("plugin", "none", (0, 1), (say("path.plugin.none"),), "dead")]
-    marks: list[Mark] = []
-    for index, plugin in enumerate(shown):
-        place = (index, len(shown))
-        look = _look("plugin", plugin.resource, message, alive=plugin.alive)
-        key = f"{plugin.resource}/{plugin.socket}"
-        marks.append(slot_box("plugin", key, place, _plugin_lines(plugin, len(shown)), look))
-        marks += _plugin_ways(plugin, place, way, look)
-    if hidden := len(node.plugins) - len(shown):
-        more = say("frame.more", count=hidden)
-        marks.append(Text("plugin/more", 170, ROW_TOP + ROW_HEIGHT + 2, more, tone="muted"))
-    return marks
+def _others(state: PathState, node: NodeView) -> Part:
+    """The other nodes: a button that shows the one, or their names."""
+    names = [other.name for other in state.nodes if other is not node]
+    if state.controls is None or len(names) != 1:
+        return Words(say("path.others", names=", ".join(names)) if names else "", "muted", anchor="end")
+    show = Button(names[0], act("show_node", node=names[0]))
+    return Row(Space(), Knob(show, "control/show_node"), shares=(1, 0), gap=0)
 
 
-def _plugin_lines(plugin: PluginView, count: int) -> tuple[str, ...]:
-    """The title and what follows, the most important first, for a box that may have room for one line only."""
+def _about(message: MessageView | None, kind: str) -> str:
+    return message.about if message is not None and kind in (message.source, message.target) else ""
+
+
+def _shown_plugins(node: NodeView, message: MessageView | None) -> list[PluginView]:
+    """The plugins that have a box: the first ones, and in any case the one that the message is about."""
+    about = _about(message, "plugin")
+    ranked = sorted(node.plugins, key=lambda plugin: plugin.resource != about)[:_MOST]
+    return [plugin for plugin in node.plugins if plugin in ranked]
+
+
+def _shown_containers(node: NodeView, message: MessageView | None) -> list[ContainerView]:
+    """The containers that have a box: the newest, and in any case the one that the message is about."""
+    about = _about(message, "container")
+    newest = list(reversed(node.containers))
+    ranked = sorted(newest, key=lambda container: not about or container.pod != about)[:_MOST]
+    return [container for container in node.containers if container in ranked]
+
+
+def _plugins(state: PathState, node: NodeView, message: MessageView | None) -> list[Part]:
+    if not node.plugins:
+        return [Card(say("path.plugin.none"), look="dead", high=_HIGH)]
+    shown = _shown_plugins(node, message)
+    cards: list[Part] = [
+        _plugin(state, node, plugin, message, alone=len(node.plugins) == 1) for plugin in shown
+    ]
+    return [*cards, *_more(plugin.resource for plugin in node.plugins if plugin not in shown)]
+
+
+def _plugin(
+    state: PathState, node: NodeView, plugin: PluginView, message: MessageView | None, *, alone: bool
+) -> Card:
+    """One plugin; where it is alone its resource is told by the devices, and its box says what it is."""
     running = say("path.plugin.memory") if plugin.pid is None else say("path.plugin.pid", pid=plugin.pid)
-    state = running if plugin.alive else say("path.plugin.dead")
-    return (say("path.plugin"), plugin.resource, state) if count == 1 else (plugin.resource, state)
+    words: Part = Words(running if plugin.alive else say("path.plugin.dead"), "muted")
+    lit = message is not None and _about(message, "plugin") == plugin.resource
+    if lit and message is not None and message.source == message.target:
+        words = Tag(message.text, message.label, message.number)
+    kill = act("kill_plugin", resource=plugin.resource, node=node.name)
+    look: Look = "lit" if lit else "plain" if plugin.alive else "dead"
+    return Card(
+        say("path.plugin") if alone else plugin.resource,
+        *([Words(plugin.socket, "muted", mono=True)] if alone else []),
+        words,
+        look=look,
+        key=_plugin_key(plugin),
+        high=_HIGH if alone else _LOW,
+        corner=_knob(state, "kill", f"kill/{plugin.resource}", kill) if plugin.alive else [],
+        tooltip=f"{plugin.resource} · {plugin.socket} · {running}",
+    )
 
 
-def _plugin_ways(plugin: PluginView, place: tuple[int, int], way: str, look: Look) -> list[Mark]:
-    if not plugin.alive:
-        under_way = way in (call_way(*place).key, stream_way(*place).key) or look == "lit"
-        if under_way or place[1] < 3:  # a larger box says it inside
-            return []
-        x, y = call_way(*place).end
-        return [Text(f"stopped/{plugin.resource}", x + 2, y + 12, say("path.plugin.dead"), tone="muted")]
-    marks = call_way(*place).quiet_marks(way)
-    if plugin.streaming:
-        stream = stream_way(*place)
-        marks += stream.quiet_marks(way)
-        if place[1] == 1 and way != stream.key:
-            x, y = stream.middle
-            marks.append(
-                Text("stream/label", x, y + 20, say("path.link.stream"), tone="muted", anchor="middle")
-            )
-    return marks
+def _plugin_key(plugin: PluginView) -> str:
+    return f"plugin/{plugin.resource}/{plugin.socket}"
 
 
-def _kubelet(node: NodeView, message: MessageView | None) -> list[Mark]:
+def _container_key(container: ContainerView) -> str:
+    return f"container/{container.pod}/{container.name}"
+
+
+def _more(names: Iterable[str]) -> list[Part]:
+    listed = list(names)
+    if not listed:
+        return []
+    return [Words(say("path.more", count=len(listed), names=", ".join(listed)), "muted")]
+
+
+def _kubelet(state: PathState, node: NodeView, message: MessageView | None) -> Card:
     lit = message is not None and "kubelet" in (message.source, message.target)
-    decides = message is not None and message.source == message.target == "kubelet"
-    lines = tuple(wrap(node.kubelet, 90, 1 if decides else 3))
-    return [party_box("kubelet", say("path.kubelet"), lines, lit=lit, top=True)]
+    words: list[Part] = [Words("kubelet.sock", "muted", mono=True)] if "kubelet.sock" in node.files else []
+    if lit and message is not None and message.source == message.target:
+        words.append(Tag(message.text, message.label, message.number))
+    else:
+        words.append(Words(node.kubelet, "muted"))
+    restart = _knob(state, "restart", "restart_kubelet", act("restart_kubelet", node=node.name))
+    look: Look = "lit" if lit else "plain"
+    return Card(say("path.kubelet"), *words, look=look, key="box/kubelet", high=_HIGH, corner=restart)
 
 
-def _containers(node: NodeView, message: MessageView | None, way: str) -> list[Mark]:
-    shown = shown_containers(node, message)
-    if not shown:
-        return [slot_box("container", "none", (0, 1), (say("path.container.none"),), "dead")]
-    marks: list[Mark] = []
-    for index, container in enumerate(shown):
-        place = (index, len(shown))
-        look = _look("container", container.pod, message, alive=container.running)
-        key = f"{container.pod}/{container.name}"
-        marks.append(slot_box("container", key, place, _container_lines(container, len(shown)), look))
-        if container.running:
-            marks += start_way(*place).quiet_marks(way)
-    if hidden := len(node.containers) - len(shown):
-        more = say("frame.more", count=hidden)
-        marks.append(Text("container/more", 684, ROW_TOP + ROW_HEIGHT + 19, more, tone="muted", anchor="end"))
-    return marks
+def _containers(node: NodeView, message: MessageView | None) -> list[Part]:
+    if not node.containers:
+        return [Card(say("path.container.none"), look="dead", high=_HIGH)]
+    shown = _shown_containers(node, message)
+    cards: list[Part] = [_container(each, message, alone=len(node.containers) == 1) for each in shown]
+    hidden = (f"{each.pod}/{each.name}" for each in node.containers if each not in shown)
+    return [*cards, *_more(hidden)]
 
 
-def _container_lines(container: ContainerView, count: int) -> tuple[str, ...]:
-    known = container.pid is not None
-    pid = say("path.plugin.pid", pid=container.pid) if known else say("path.plugin.memory")
-    state = pid if container.running else say("path.container.ended")
-    return (say("path.container"), container.pod, state) if count == 1 else (container.pod, state)
+def _container(container: ContainerView, message: MessageView | None, *, alone: bool) -> Card:
+    """One container: its own name, and its pod's."""
+    pid = container.pid
+    running = say("path.plugin.memory") if pid is None else say("path.plugin.pid", pid=pid)
+    state = running if container.running else say("path.container.ended")
+    lit = message is not None and _about(message, "container") == container.pod
+    lit = lit and message is not None and message.container in ("", container.name)
+    words: Part = Words(state, "muted")
+    if lit and message is not None and message.source == message.target:
+        words = Tag(message.text, message.label, message.number)
+    return Card(
+        container.name,
+        Words(say("path.container.of", pod=container.pod), "muted"),
+        *([words] if alone or isinstance(words, Tag) else []),
+        look="lit" if lit else "plain" if container.running else "dead",
+        key=_container_key(container),
+        high=_HIGH if alone else _LOW,
+        tooltip=f"{container.pod}/{container.name} · {state}",
+    )
 
 
-def _files(node: NodeView, message: MessageView | None) -> list[Mark]:
-    """The socket directory: each file a tag, the one that the message goes through lit."""
-    y = _FILES_TOP + 19
-    label = say("path.files")
-    marks: list[Mark] = [Text("files", 30, y, label, bold=True, tone="muted")]
-    x = 30 + text_width(label, bold=True) + 14
-    if not node.files:
-        return [*marks, Text("files/empty", x, y, say("path.files.empty"), tone="muted")]
-    pair = () if message is None else (message.source, message.target)
-    through = message.file if message is not None and {"plugin", "kubelet"} == set(pair) else ""
-    for index, name in enumerate(node.files):
-        text = fit_middle(name, 180, mono=True)
-        width = text_width(text, mono=True) + 22
-        if x + width > LEFT_WIDTH - 90:
-            more = say("frame.more", count=len(node.files) - index)
-            marks.append(Text("files/more", x, y, more, tone="muted", tooltip=", ".join(node.files[index:])))
-            break
-        look: Look = "lit" if through == name else "plain"
-        place = (x, float(_FILES_TOP), width, 28.0)
-        marks.append(Box(f"file/{name}", *place, text, look=look, mono=True, centred=True, tooltip=name))
-        x += width + 8
-    return marks
+def _resources(state: PathState, node: NodeView, *, told: bool) -> Part:
+    if not node.resources:
+        return Words(say("path.no-devices"), "muted")
+    each = [_resource(state, node, resource, told=told) for resource in node.resources]
+    if len(each) == 1:
+        return Row(each[0], Legend(*_LEGEND, upright=True), shares=(1, 0), gap=20)
+    return Column(Grid(*each, gap=24), Legend(*_LEGEND))
+
+
+def _resource(state: PathState, node: NodeView, resource: ResourceView, *, told: bool) -> Column:
+    """What the node's status says of a resource, its devices by NUMA node, and whose they are."""
+    names = short_names([device.id for device in resource.devices])
+    by_numa = sorted(resource.devices, key=lambda device: device.numa)
+    cells = [
+        _device(state, node, resource.name, device, names[device.id])
+        for _, held in groupby(by_numa, lambda device: device.numa)
+        for device in held
+    ]
+    if resource.capacity is None:
+        status = say("path.resource.absent")
+    else:
+        status = say("path.resource", capacity=resource.capacity, allocatable=resource.allocatable)
+    healthy, used = (
+        sum(d.healthy for d in resource.devices),
+        sum(d.owner != "" for d in resource.devices),
+    )
+    counts = say("path.resource.counts", known=len(resource.devices), healthy=healthy, used=used)
+    head = Row(
+        Words(resource.name, bold=True),
+        Words(status, "accent" if told else "ink", bold=told, key=f"status/{resource.name}"),
+        Words(counts, "muted", anchor="end", key=f"counts/{resource.name}"),
+        shares=(0, 0, 1),
+        gap=16,
+    )
+    gone = any(device.gone for device in resource.devices)
+    lines = [Words(say("path.gone"), "muted")] if gone else []
+    return Column(head, Cells(*cells, high=_CELLS), *lines, gap=4)
+
+
+def _device(state: PathState, node: NodeView, resource: str, device: DeviceView, name: str) -> Device:
+    set_health = act(
+        "set_health", node=node.name, resource=resource, device=device.id, healthy=not device.healthy
+    )
+    return Device(
+        name,
+        device_state(device),
+        key=f"device/{resource}/{device.id}",
+        group=numa_text(device.numa),
+        owner=f"{device.owner}/{device.container}" if device.container else device.owner,
+        tooltip=device_words(device),
+        action=set_health if state.controls and state.controls.changing else f"device:{resource}:{device.id}",
+    )
+
+
+def under_way(way: Way, message: MessageView | None, pair: tuple[str, str]) -> Way:
+    """Return a way with the message on it, if the message goes from one of `pair` to the other."""
+    if message is None or (message.source, message.target) != pair:
+        return way
+    return replace(way, pill=message.text, short=message.label, number=message.number)
+
+
+def node_ways(node: NodeView, message: MessageView | None) -> list[Way]:
+    """Return the ways between the kubelet, the plugins and the containers that have a box."""
+    ways: list[Way] = []
+    alone = len(node.plugins) == 1
+    for plugin in _shown_plugins(node, message):
+        about = message if _about(message, "plugin") == plugin.resource else None
+        key = _plugin_key(plugin)
+        calls = under_way(Way("box/kubelet", key), about, ("kubelet", "plugin"))
+        label = say("path.link.stream") if alone and plugin.streaming else ""
+        stream = under_way(Way(key, "box/kubelet", label, dashed=True), about, ("plugin", "kubelet"))
+        hand = under_way(Way("box/you", key, round=True), about, ("you", "plugin"))
+        ways += [calls] if plugin.alive or calls.pill else []
+        ways += [stream] if (plugin.alive and plugin.streaming) or stream.pill else []
+        ways.append(hand)
+    for container in _shown_containers(node, message):
+        about = message if _about(message, "container") == container.pod else None
+        about = about if about and about.container in ("", container.name) else None
+        key = _container_key(container)
+        starts = under_way(Way("box/kubelet", key), about, ("kubelet", "container"))
+        ends = under_way(Way(key, "box/kubelet"), about, ("container", "kubelet"))
+        ways += [starts] if container.running or starts.pill else []
+        ways += [ends] if ends.pill else []
+    return ways

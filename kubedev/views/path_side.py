@@ -1,115 +1,194 @@
-"""The right side of the path's picture: the pods with the reason why one waits, and the messages."""
+"""Beside the path: the pods with the reason why one waits, and the messages around the present one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kubedev.views.catalogue import say
-from kubedev.views.path_state import ContainerView, MessageView, NodeView, PathState, PodView
-from kubedev.views.picture import Band, Dot, Mark, Panel, Text
-from kubedev.views.style import WIDTH, fit, fit_middle, text_width, wrap
+from kubedev.views.controls import Button, act
+from kubedev.views.grammar import Block, Card, Column, Knob, Part, Row, Words, line_height
+from kubedev.views.path_state import ContainerView, MessageView, PathState, PodView
+from kubedev.views.picture import Band, Dot, Mark, Text
+from kubedev.views.style import flow, text_width
 
-__all__ = ["message_marks", "pod_marks"]
+__all__ = ["log_card", "pods_card"]
 
-_LEFT = 716.0
-_WIDTH = WIDTH - _LEFT
-_TEXT_WIDTH = _WIDTH - 32
-_PODS_HEIGHT = 218.0
-_ROW = 23.0
-_LINE = 19.0
-_LOG_TOP = 232.0
-_LOG_HEIGHT = 268.0
-_LOG_ROW = 25.0
-_NUMBER_WIDTH = 34.0
-_ROUTE_WIDTH = 148.0
+_MOST = 4  # pods with a line of their own
+_NUMBER = 30.0
+_ROWS = 4  # messages that are seen at least
 _TONES = {"Running": "free", "Pending": "reusable", "Failed": "unhealthy", "Succeeded": "muted"}
 
 
-def pod_marks(state: PathState) -> list[Mark]:
-    """Return the panel of pods: one in detail, the others a line each, what has no room by name."""
-    marks: list[Mark] = [Panel("pods", _LEFT, 0, _WIDTH, _PODS_HEIGHT, say("path.pods"))]
-    y = 52.0
+def pods_card(state: PathState) -> Card:
+    """Return the card of pods: one in detail, the others a line each, what has no room by name."""
     if not state.pods:
-        return [*marks, Text("pods/none", _LEFT + 16, y, say("path.pods.none"), tone="muted")]
+        return Card(say("path.pods"), Words(say("path.pods.none"), "muted"), high=109)
     focus = next((pod for pod in state.pods if pod.name == state.focus), state.pods[-1])
-    details = _details(state, focus)
-    rows = int((_PODS_HEIGHT - y - 8 - len(details) * _LINE) // _ROW) + 1
-    shown, hidden = _choose(state.pods, focus, rows)
-    told: list[Mark] = []
+    shown, hidden = _choose(state.pods, focus)
+    lines: list[Part] = []
     for pod in shown:
-        marks += _pod_row(pod, y)
-        y += _ROW
-        if pod is focus:
-            told = [_detail(row, y + row * _LINE, text, mono) for row, (text, mono) in enumerate(details)]
-            if len(state.pods) > 1:
-                marks.insert(1, Band("pods/lit", _LEFT + 8, y - _ROW - 17, _WIDTH - 16, _ROW + 1))
-            y += len(details) * _LINE + 2 * bool(details)
+        lines.append(_pod(state, pod))
+        lines += _details(state, pod) if pod is focus else []
     if hidden:
-        names = say("path.pods.others", count=len(hidden), names=", ".join(pod.name for pod in hidden))
-        marks.append(Text("pods/others", _LEFT + 16, y, fit(names, _TEXT_WIDTH), tone="muted", tooltip=names))
-    return [*marks, *told]
+        names = ", ".join(pod.name for pod in hidden)
+        lines.append(Words(say("path.pods.others", count=len(hidden), names=names), "muted"))
+    return Card(say("path.pods"), Column(*lines, gap=2), high=109)
 
 
-def _choose(pods: tuple[PodView, ...], focus: PodView, rows: int) -> tuple[list[PodView], list[PodView]]:
+def _choose(pods: tuple[PodView, ...], focus: PodView) -> tuple[list[PodView], list[PodView]]:
     """The pod in focus, then those that do not run, then the newest; in the order of the store."""
-    if len(pods) <= rows:
-        return list(pods), []
     ranked = sorted(pods, key=lambda pod: (pod is not focus, pod.phase == "Running", -pods.index(pod)))
-    kept = ranked[: rows - 1]
+    kept = ranked[:_MOST]
     return [pod for pod in pods if pod in kept], [pod for pod in pods if pod not in kept]
 
 
-def _pod_row(pod: PodView, y: float) -> list[Mark]:
-    key = f"pod/{pod.name}"
-    right = " · ".join(part for part in (pod.phase, pod.devices) if part)
-    right = fit(right, 150)
-    name = fit_middle(pod.name, _TEXT_WIDTH - 20 - text_width(right) - 10, bold=True)
-    tone = _TONES.get(pod.phase, "muted")
-    return [
-        Dot(f"{key}/dot", _LEFT + 22, y - 5, 5, tone),
-        Text(f"{key}/name", _LEFT + 36, y, name, bold=True, tooltip=pod.name),
-        Text(f"{key}/phase", _LEFT + _WIDTH - 16, y, right, tone="ink", anchor="end"),
-    ]
-
-
-def _details(state: PathState, pod: PodView) -> list[tuple[str, bool]]:
-    """What is to be said of the pod in focus: its reason, or its containers; (text, monospace)."""
-    lines: list[tuple[str, bool]] = []
-    if pod.reason or pod.message:
-        text = ": ".join(part for part in (pod.reason, pod.message) if part)
-        lines += [(line, False) for line in wrap(text, _TEXT_WIDTH - 20, 6)]
-    for container in _containers(state.nodes, pod):
-        if container.pid is not None:
-            lines.append((say("path.pod.pid", container=container.name, pid=container.pid), False))
-        lines += [(fit(line, _TEXT_WIDTH - 20, mono=True), True) for line in container.lines]
-    return lines[:6]
-
-
-def _containers(nodes: tuple[NodeView, ...], pod: PodView) -> list[ContainerView]:
-    return [container for node in nodes for container in node.containers if container.pod == pod.name]
-
-
-def _detail(row: int, y: float, text: str, mono: bool) -> Text:
-    return Text(
-        f"pods/detail/{row}", _LEFT + 36, y, fit(text, _TEXT_WIDTH - 20, mono=mono), tone="muted", mono=mono
+def _pod(state: PathState, pod: PodView) -> Part:
+    """Its name and phase, then where it is and what it holds."""
+    where = pod.node if len(state.nodes) > 1 else ""
+    held = say("path.pod.holds", devices=pod.devices) if pod.devices else ""
+    title = Row(Words(pod.name, bold=True), Words(pod.phase), shares=(0, 0), gap=8)
+    name = Column(
+        _Dotted(_TONES.get(pod.phase, "muted"), title),
+        _Indented(Words(" · ".join(part for part in (where, held) if part), "muted")),
+        gap=0,
     )
+    if state.controls is None:
+        return name
+    delete = Button(say("path.delete"), act("delete", pod=pod.name), disabled=not state.controls.changing)
+    return Row(name, Knob(delete, f"control/delete/{pod.name}"), shares=(1, 0), gap=8)
 
 
-def message_marks(state: PathState) -> list[Mark]:
-    """Return the log: the latest message in full at the end, those before it a line each."""
-    marks: list[Mark] = [Panel("log", _LEFT, _LOG_TOP, _WIDTH, _LOG_HEIGHT, say("path.messages"))]
-    top = _LOG_TOP + 40
+def _details(state: PathState, pod: PodView) -> list[Part]:
+    """What is to be said of the pod in focus: its reason, or its containers."""
+    lines: list[Part] = []
+    if pod.reason or pod.message:
+        reason = ": ".join(part for part in (pod.reason, pod.message) if part)
+        lines.append(_Indented(Words(reason, "muted", key="pods/detail")))
+    for container in _containers(state, pod):
+        if container.pid is not None:
+            pid = say("path.pod.pid", container=container.name, pid=container.pid)
+            lines.append(_Indented(Words(pid, "muted")))
+        lines += [_Indented(Words(line, "muted", mono=True)) for line in container.lines]
+    return lines
+
+
+def _containers(state: PathState, pod: PodView) -> list[ContainerView]:
+    return [each for node in state.nodes for each in node.containers if each.pod == pod.name]
+
+
+class _Indented(Part):
+    """A part under a name with a mark before it."""
+
+    __slots__ = ("part",)
+    by = 18.0
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+    def parts(self) -> tuple[Part, ...]:
+        return (self.part,)
+
+    def lay(self, width: float, key: str) -> Block:
+        block = self.part.lay(width - self.by, key)
+        return Block(block.height, lambda x, y, height: block.draw(x + self.by, y, height))
+
+    def least(self) -> float:
+        return self.part.least() + self.by
+
+
+class _Dotted(_Indented):
+    """A part with a dot before it."""
+
+    __slots__ = ("tone",)
+
+    def __init__(self, tone: str, part: Part) -> None:
+        _Indented.__init__(self, part)
+        self.tone = tone
+
+    def lay(self, width: float, key: str) -> Block:
+        block = _Indented.lay(self, width, key)
+
+        def draw(x: float, y: float, height: float) -> Iterator[Mark]:
+            yield Dot(f"{key}/dot", x + 6, y + 9, 5, self.tone)
+            yield from block.draw(x, y, height)
+
+        return Block(block.height, draw)
+
+
+def log_card(state: PathState) -> Card:
+    """Return the card of messages: as many around the present one as there is room for."""
     if not state.messages:
-        return [*marks, Text("log/none", _LEFT + 16, top + 14, say("path.messages.none"), tone="muted")]
-    last = state.messages[-1]
-    text = wrap(last.text, _TEXT_WIDTH - _NUMBER_WIDTH, 3, mono=True)
-    height = 22 + _LINE * len(text)
-    rows = int((_LOG_TOP + _LOG_HEIGHT - 12 - top - height) // _LOG_ROW)
-    y = top + 12
-    for message in state.messages[-rows - 1 : -1]:
-        marks += _message_row(message, y)
-        y += _LOG_ROW
-    if not state.quiet:
-        marks.insert(1, Band("log/lit", _LEFT + 8, y - 16, _WIDTH - 16, height + 10))
-    return [*marks, *_last_message(last, text, y)]
+        return Card(say("path.messages"), Words(say("path.messages.none"), "muted"))
+    now = None if state.quiet else len(state.messages) - 1
+    return Card(say("path.messages"), _Log((*state.messages, *state.coming), now, len(state.messages)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Log(Part):
+    """Messages in their order; the one at `now` is lit and told in full, those from `past` on are yet to come."""
+
+    messages: tuple[MessageView, ...]
+    now: int | None
+    past: int
+
+    def least(self) -> float:
+        return _NUMBER + self._route() + 80
+
+    def _route(self) -> float:
+        """How wide the longest "from → to" is, the lit one in bold."""
+        return max(text_width(_route(message), bold=True) for message in self.messages) + 12
+
+    def lay(self, width: float, key: str) -> Block:
+        rows: dict[int, Block] = {}
+
+        def row(n: int) -> Block:
+            return rows.setdefault(n, self._row(n, width))
+
+        centre = self.past - 1
+        needed = sum(row(n).height for n in self._around(centre, _ROWS))
+
+        def draw(x: float, y: float, height: float) -> Iterator[Mark]:
+            count = _ROWS
+            while count < len(self.messages) and (
+                sum(row(n).height for n in self._around(centre, count + 1)) <= height
+            ):
+                count += 1
+            for n in self._around(centre, count):
+                yield from row(n).draw(x, y, row(n).height)
+                y += row(n).height
+
+        return Block(needed, draw)
+
+    def _around(self, centre: int, count: int) -> range:
+        first = max(0, min(centre - count // 2, len(self.messages) - count))
+        return range(first, min(first + count, len(self.messages)))
+
+    def _row(self, n: int, width: float) -> Block:
+        message, lit = self.messages[n], n == self.now
+        route = self._route()
+        key, room = f"log/{message.number}", width - _NUMBER - route
+        whole = text_width(message.text, mono=True) <= room
+        text = message.text if whole or lit else message.label
+        below = lit and not whole
+        lines = flow(text, width - _NUMBER if below else room, mono=True)
+        step = line_height()
+        high = step * (len(lines) + below) + 6
+        tone = "ink" if lit or n < self.past else "muted"
+
+        def draw(x: float, y: float, _height: float) -> Iterator[Mark]:
+            if lit:
+                yield Band("log/lit", x - 8, y, width + 16, high, radius=6)
+                yield Band("log/now", x - 8, y, 3, high, "accent", radius=1.5)
+            at = y + 17
+            yield Text(f"{key}/number", x, at, str(message.number), tone=tone if lit else "muted", bold=True)
+            yield Text(
+                f"{key}/route", x + _NUMBER, at, _route(message), tone=tone if lit else "muted", bold=lit
+            )
+            left, top = (x + _NUMBER, at + step) if below else (x + _NUMBER + route, at)
+            for number, line in enumerate(lines):
+                name = f"{key}/text" if number == 0 else f"{key}/text/{number}"
+                yield Text(name, left, top + step * number, line, tone=tone, mono=True, tooltip=message.text)
+
+        return Block(high, draw)
 
 
 def _route(message: MessageView) -> str:
@@ -117,31 +196,3 @@ def _route(message: MessageView) -> str:
     if source == target:
         return source
     return say("path.message.stream" if message.stream else "path.message", source=source, target=target)
-
-
-def _message_row(message: MessageView, y: float) -> list[Mark]:
-    """A message in one line: its text if there is room, else its label."""
-    key = f"log/{message.number}"
-    x = _LEFT + 16 + _NUMBER_WIDTH
-    room = _TEXT_WIDTH - _NUMBER_WIDTH - _ROUTE_WIDTH
-    text = (
-        message.text if text_width(message.text, mono=True) <= room else fit(message.label, room, mono=True)
-    )
-    return [
-        Text(f"{key}/number", _LEFT + 16, y, str(message.number), tone="muted", bold=True),
-        Text(f"{key}/route", x, y, fit(_route(message), _ROUTE_WIDTH - 6), tone="muted"),
-        Text(f"{key}/text", x + _ROUTE_WIDTH, y, text, mono=True, tooltip=message.text),
-    ]
-
-
-def _last_message(message: MessageView, text: Sequence[str], y: float) -> list[Mark]:
-    key = f"log/{message.number}"
-    x = _LEFT + 16 + _NUMBER_WIDTH
-    marks: list[Mark] = [
-        Text(f"{key}/number", _LEFT + 16, y + 4, str(message.number), bold=True),
-        Text(f"{key}/route", x, y + 4, _route(message), bold=True),
-    ]
-    for row, line in enumerate(text):
-        place = f"{key}/text" if row == 0 else f"{key}/text/{row}"
-        marks.append(Text(place, x, y + 25 + _LINE * row, line, mono=True, tooltip=message.text))
-    return marks

@@ -12,6 +12,7 @@ __all__ = [
     "MessageView",
     "NodeView",
     "PartyName",
+    "PathControls",
     "PathMode",
     "PathState",
     "PluginView",
@@ -36,12 +37,18 @@ class PluginView:
 
 @dataclass(frozen=True, slots=True)
 class DeviceView:
-    """A device as the kubelet knows it; `numa` is empty without topology, `owner` is a pod's name."""
+    """A device as the kubelet knows it; `numa` is empty without topology, `owner` is a pod's name.
+
+    `container` is the one of the pod's containers that holds it. It is `gone` if the pod is deleted: the kubelet
+    takes the device back when it next admits a pod.
+    """
 
     id: str
     numa: tuple[int, ...] = ()
     healthy: bool = True
     owner: str = ""
+    container: str = ""
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +102,8 @@ class MessageView:
 
     `text` is shown in the log, `label` (short: `Allocate`, `bind`, `status`) where `text` has no room.
     `sentence` says in plain words what happens ("the kubelet asks the plugin to prepare device 2"); without
-    it the text is shown. `about` is the resource of the plugin or the pod of the container that takes part,
-    `file` the socket it goes through, `node` the node it belongs to.
+    it the text is shown. `about` is the resource of the plugin or the pod of the container that takes part, and
+    `container` that container's name; `file` is the socket it goes through, `node` the node it belongs to.
     """
 
     number: int
@@ -109,6 +116,21 @@ class MessageView:
     file: str = ""
     node: str = ""
     stream: bool = False
+    container: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PathControls:
+    """What the reader can do in the picture: `samples` are the pods to choose from, `sample` the chosen one.
+
+    The actions: `choose_sample` (its value is the name), `apply` (sample), `paste`, `start_plugin` (node),
+    `kill_plugin` (resource, node), `restart_kubelet` (node), `show_node` (node), `delete` (pod), and on a device
+    `set_health` (node, resource, device, healthy). Where `changing` is false they are there, and off.
+    """
+
+    samples: tuple[str, ...]
+    sample: str
+    changing: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +139,8 @@ class PathState:
 
     `step` of `total` counts history from 0; `node` names the node that is drawn in full (the first if empty);
     `messages` is the log up to now and its last one is lit, unless `quiet`. `focus` names the pod whose
-    details are shown (else the last one). `forked_at` is the step at which this branch left another one.
+    details are shown (else the last one). `forked_at` is the step at which this branch left another one. `coming`
+    are the messages after this moment, where the run went on.
     """
 
     title: str
@@ -134,3 +157,5 @@ class PathState:
     cached: int = 0
     quiet: bool = False
     forked_at: int | None = None
+    coming: tuple[MessageView, ...] = ()
+    controls: PathControls | None = None

@@ -20,7 +20,7 @@ def _devices(state: PathState) -> Table:
             device.id,
             ",".join(map(str, device.numa)),
             say("table.healthy" if device.healthy else "table.unhealthy"),
-            device.owner,
+            f"{device.owner}/{device.container}" if device.container else device.owner,
         )
         for node in state.nodes
         for resource in node.resources

@@ -36,6 +36,7 @@ from kubedev.views.path_state import (
 )
 from kubedev.views.picture import Picture
 from kubedev.views.registration import RegistrationState, SequenceCall, registration_picture
+from kubedev.views.style import WIDTH
 from kubedev.views.timeline import Sample, Timeline, timeline_picture
 
 __all__ = [
@@ -113,9 +114,9 @@ def _message(number: int) -> MessageView:
     return MessageView(number, source, target, text, label, sentence, about, file, "gpu-node-1", stream)
 
 
-def path() -> Picture:
+def path(width: float = WIDTH) -> Picture:
     """Lab 00."""
-    return path_picture(sample_path())
+    return path_picture(sample_path(), width)
 
 
 def pod_arithmetic() -> Picture:

@@ -8,6 +8,7 @@ from kubedev.views.allocation_multiples import allocation_multiples
 from kubedev.views.catalogue import say
 from kubedev.views.picture import Picture
 from kubedev.views.stream_ends import StreamEnd, stream_ends_picture
+from kubedev.views.style import WIDTH
 from kubedev.views.timeline import Sample
 
 __all__ = ["edge_of_alignment", "stream_ends"]
@@ -17,7 +18,7 @@ _LOST = (Sample(0, 4, 4), Sample(1, 4, 0), Sample(300, 4, 0), Sample(302, 0, 0))
 _AGAIN = (Sample(0, 4, 4), Sample(1, 0, 0), Sample(300, 4, 4), Sample(302, 4, 4))
 
 
-def stream_ends() -> Picture:
+def stream_ends(width: float = WIDTH) -> Picture:
     """Lab 03: what the kubelet reads and counts after each of six ends."""
     errors = {
         "killed": "rpc error: code = Unavailable desc = error reading from server: EOF",
@@ -30,7 +31,7 @@ def stream_ends() -> Picture:
         "kubelet restarts": "",
         "second registers": "EOF",
     }
-    return stream_ends_picture([StreamEnd(w, e, _LOST if e else _AGAIN) for w, e in errors.items()])
+    return stream_ends_picture([StreamEnd(w, e, _LOST if e else _AGAIN) for w, e in errors.items()], width)
 
 
 def edge_of_alignment() -> Picture:

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubedev.views.catalogue import register, say
-from kubedev.views.picture import Cell, Mark, Panel, Picture, Text, legend, table
-from kubedev.views.style import WIDTH, DeviceState, fit, wrap
+from kubedev.views.grammar import Card, Column, Field, Grid, Row, Words, picture
+from kubedev.views.parts import Cells, Device, Legend
+from kubedev.views.picture import Picture
+from kubedev.views.style import WIDTH, DeviceState
 from kubedev.views.timeline import Sample
 
 __all__ = ["MOMENTS", "StreamEnd", "stream_ends_picture"]
@@ -51,10 +53,6 @@ register(
     }
 )
 
-_GAP = 14.0
-_HEIGHT = 232.0
-MOST = 4  # devices for which there is room
-
 
 @dataclass(frozen=True, slots=True)
 class StreamEnd:
@@ -69,71 +67,31 @@ class StreamEnd:
     next: str = ""
 
 
-def stream_ends_picture(ends: Sequence[StreamEnd]) -> Picture:
-    """Draw a panel for each way, three in a row, or two where there are no more."""
-    across = min(max(len(ends), 2), 3)
-    width = (WIDTH - _GAP * (across - 1)) / across
-    marks: list[Mark] = []
-    for index, end in enumerate(ends):
-        left, top = index % across * (width + _GAP), index // across * (_HEIGHT + _GAP)
-        marks += _panel(end, f"{end.way}/{index}", (left, top), width)
-    bottom = -(-len(ends) // across) * (_HEIGHT + _GAP) + 14
-    marks += legend("legend", 18, bottom, (DeviceState.FREE, DeviceState.UNHEALTHY))
-    marks.append(Text("numbers", WIDTH - 18, bottom, say("ends.numbers"), tone="muted", anchor="end"))
+def stream_ends_picture(ends: Sequence[StreamEnd], width: float = WIDTH) -> Picture:
+    """Draw a card for each way, three in a row where there is room."""
+    cards = Grid(*map(_card, ends), caption=say("table.ends"))
+    numbers = Words(say("ends.numbers"), tone="muted", anchor="end")
+    legend = Row(Legend(DeviceState.FREE, DeviceState.UNHEALTHY), numbers, shares=(0, 1))
     lost = sum(not end.samples[1].allocatable for end in ends)
     back = "; ".join(say(f"ends.{end.way}") for end in ends if end.samples[-1].allocatable)
     sentence = say("ends.sentence", count=len(ends), lost=lost, back=back or say("ends.back.none"))
-    rows = (
-        (say(f"ends.{e.way}"), e.error or say("ends.unseen"), *(_counts(sample) for sample in e.samples))
-        for e in ends
-    )
-    ways = table("ends", "way read before at-once within after", rows)
-    return Picture(
-        say("ends.title"), sentence, bottom + 12, tuple(marks), (ways,), say("ends.alt", sentence=sentence)
-    )
+    return picture(say("ends.title"), sentence, Column(cards, legend), width)
 
 
-def _panel(end: StreamEnd, key: str, place: tuple[float, float], width: float) -> list[Mark]:
-    (left, top), room, mono = place, width - 36, bool(end.error)
-    read, title = end.error or say("ends.unseen"), say(f"ends.{end.way}")
-    label = fit(title[0].upper() + title[1:], room, bold=True)
-    marks: list[Mark] = [Panel(key, left, top, width, _HEIGHT, label, tooltip=title)]
-    for number, line in enumerate(wrap(read, room, 3, mono=mono)):
-        at = (left + 18, top + 52 + 20 * number)
-        marks.append(Text(f"{key}/read/{number}", *at, line, mono=mono, tooltip=read))
-    for column, (moment, sample) in enumerate(zip(MOMENTS, end.samples, strict=True)):
-        x = left + 18 + column * room / len(MOMENTS)
-        part = f"{key}/{moment}"
-        marks.append(Text(f"{part}/head", x, top + 120, say(f"ends.{moment}"), tone="muted"))
-        marks += _cells(part, sample, x, top + 130)
-        marks.append(Text(f"{part}/counts", x, top + 166, _counts(sample), bold=True))
-    words = say(end.next or f"ends.{end.way}.next")
-    for number, line in enumerate(wrap(words, room, 2)):
-        marks.append(
-            Text(
-                f"{key}/next/{number}", left + 18, top + 194 + 20 * number, line, tone="muted", tooltip=words
-            )
-        )
-    return marks
+def _card(end: StreamEnd) -> Card:
+    title = say(f"ends.{end.way}")
+    read = Words(end.error or say("ends.unseen"), mono=bool(end.error))
+    moments = Row(*(_moment(*each) for each in zip(MOMENTS, end.samples, strict=True)), gap=8)
+    then = Words(say(end.next or f"ends.{end.way}.next"), tone="muted")
+    return Card(title[0].upper() + title[1:], Field(say("table.read"), read), moments, then)
 
 
-def _cells(key: str, sample: Sample, x: float, y: float) -> list[Mark]:
+def _moment(moment: str, sample: Sample) -> Field:
     capacity, allocatable = sample.capacity or 0, sample.allocatable or 0
-    return [
-        Cell(
-            f"{key}/{i}",
-            x + 18 * i,
-            y,
-            16,
-            "",
-            DeviceState.FREE if i < allocatable else DeviceState.UNHEALTHY,
-        )
-        for i in range(min(capacity, MOST))
-    ]
-
-
-def _counts(sample: Sample) -> str:
-    return say("ends.counts", capacity=_n(sample.capacity), allocatable=_n(sample.allocatable))
+    states = (DeviceState.FREE if n < allocatable else DeviceState.UNHEALTHY for n in range(capacity))
+    counts = say("ends.counts", capacity=_n(sample.capacity), allocatable=_n(sample.allocatable))
+    cells = Cells(*(Device("", state) for state in states), high=20)
+    return Field(say(f"ends.{moment}"), cells, Words(counts, bold=True), shown=True)
 
 
 def _n(count: int | None) -> str:

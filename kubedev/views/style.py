@@ -7,6 +7,7 @@ at least 4.5:1 on every ground they are drawn on (tests/unit/test_views_style.py
 
 from collections.abc import Sequence
 from enum import Enum
+from functools import lru_cache
 from typing import Literal
 
 from kubedev.views.catalogue import say
@@ -28,6 +29,7 @@ __all__ = [
     "colour",
     "fit",
     "fit_middle",
+    "flow",
     "text_width",
     "wrap",
 ]
@@ -104,6 +106,7 @@ _MONO_WIDTH = 61
 _BOLD_FACTOR = 1.13
 
 
+@lru_cache(8192)
 def text_width(text: str, size: float = SIZE_TEXT, *, bold: bool = False, mono: bool = False) -> float:
     """Return the width of `text` in pixels, on the safe side."""
     if mono:
@@ -153,3 +156,27 @@ def wrap(
         out.append(fit(" ".join(words[:taken]), width, size, bold=bold, mono=mono))
         words = words[taken:]
     return out
+
+
+@lru_cache(4096)  # most words of a picture stay as they are from step to step
+def flow(
+    text: str, width: float, size: float = SIZE_TEXT, *, bold: bool = False, mono: bool = False
+) -> tuple[str, ...]:
+    """Break `text` into lines of at most `width` pixels, at spaces, and within a word where it alone is wider."""
+
+    def fits(line: str) -> bool:
+        return text_width(line, size, bold=bold, mono=mono) <= width
+
+    lines: list[str] = []
+    for word in text.split():
+        if lines and fits(f"{lines[-1]} {word}"):
+            lines[-1] += f" {word}"
+            continue
+        while len(word) > 1 and not fits(word):
+            end = next((n for n in range(len(word) - 1, 1, -1) if fits(word[:n])), 1)
+            seam = max(word.rfind(mark, 0, end) for mark in "/-.,:=") + 1
+            end = seam if seam > end // 2 else end
+            lines.append(word[:end])
+            word = word[end:]
+        lines.append(word)
+    return tuple(lines)

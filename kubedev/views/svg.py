@@ -240,7 +240,7 @@ def _box(mark: Box) -> str:
     first = 26 if mark.top else (mark.height - step * len(rows)) / 2 + 15
     x, anchor = (mark.width / 2, "middle") if mark.centred else (12, "start")
     for row, (text, style) in enumerate(rows):
-        out += _text(text, x, first + step * row, style, anchor)
+        out += _text(text, x, first + step * row, style, anchor) if text else ""
     return out
 
 
@@ -334,7 +334,7 @@ def _control(mark: Control) -> str:
             drawn = ground + _text(label, mark.width / 2, base, style, "middle")
             return f'<g class="off">{drawn}</g>' if disabled else drawn
         case Choice(_, _, value, _):
-            chevron = f'<path d="M{_numbers(mark.width - 19, middle - 2)}l4 4 4-4" class="chevron"/>'
+            chevron = f'<path d="M{_numbers(mark.width - 17, middle - 2)}l4 4 4-4" class="chevron"/>'
             return ground + _text(value, 9, base, "") + chevron
         case Entry(label, value, _):
             return ground + _text(value or label, 9, base, "" if value else "t-muted")

@@ -63,7 +63,7 @@ def test_the_message_under_way_is_lit() -> None:
     assert [pill.text for pill in pills] == ["Allocate [2]"]
     assert pills[0].start is not None
     lit = {mark.key for mark in picture.marks if isinstance(mark, Box) and mark.look == "lit"}
-    assert lit == {"plugin/example.com/gpu/example-gpu.sock", "box/kubelet", "file/example-gpu.sock"}
+    assert lit == {"plugin/example.com/gpu/example-gpu.sock", "box/kubelet"}
 
 
 def test_a_quiet_moment_lights_nothing() -> None:
@@ -83,10 +83,9 @@ def test_every_message_between_parties_that_are_drawn_has_a_way() -> None:
         about = "example.com/gpu" if "plugin" in (source, target) else "web"
         message = MessageView(16, source, target, "a text", "label", about=about)  # type: ignore[arg-type]
         picture = path_picture(replace(state, messages=(*state.messages, message)))
-        assert [m.text for m in picture.marks if isinstance(m, Pill)] == ["a text"] or (
-            "container" in (source, target)
-        ), (source, target)
-        assert [m for m in picture.marks if isinstance(m, Pill)], (source, target)
+        said = [m.text for m in picture.marks if isinstance(m, Pill)]
+        assert said in (["a text"], ["label"]) or "container" in (source, target), (source, target)
+        assert said, (source, target)
         assert problems(picture) == []
 
 

@@ -1,0 +1,373 @@
+"""Parts that show data: devices as cells, a board of rows and columns, the steps of a decision, and the legend."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import Literal
+
+from kubedev.views.catalogue import say
+from kubedev.views.controls import Action
+from kubedev.views.grammar import Block, Part, Words, line_height, stacked
+from kubedev.views.grid import Grid as Places
+from kubedev.views.grid import Group, lay_out
+from kubedev.views.picture import Band, Cell, Line, Mark, Table, Text
+from kubedev.views.style import DeviceState, flow, text_width
+
+__all__ = ["Board", "BoardRow", "Cells", "Decision", "Decisions", "Device", "Head", "Legend"]
+
+
+_NAMED = ((44, 70, 66), (44, 62, 66), (38, 64, 59), (38, 56, 59))  # with room for an owner's name below
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device (or a CPU) as a cell: its label stands in it where there is room, its `owner` below it.
+
+    Devices of one `group` stand together, above the group's name.
+    """
+
+    label: str
+    state: DeviceState
+    key: str = ""
+    group: str = ""
+    owner: str = ""
+    starred: bool = False
+    lit: bool = False
+    tooltip: str = ""
+    action: Action | str = ""
+
+    def cell(self, key: str, x: float, y: float, size: float, *, labelled: bool = True) -> Cell:
+        """Return its mark at a place."""
+        label = self.label if labelled and text_width(self.label, bold=True) <= size - 3 else ""
+        return Cell(
+            self.key or key, x, y, size, label, self.state, self.starred, self.lit, self.tooltip, self.action
+        )
+
+
+class Cells(Part):
+    """Devices, as large as there is room for in `high` pixels: eight are large, five hundred are all there."""
+
+    __slots__ = ("devices", "high")
+
+    def __init__(self, *devices: Device, high: float = 66.0) -> None:
+        self.devices = devices
+        self.high = high
+
+    def _groups(self) -> list[tuple[str, list[Device]]]:
+        return [(name, list(held)) for name, held in groupby(self.devices, lambda device: device.group)]
+
+    def _places(self, width: float) -> Places:
+        label = max((text_width(name) + 1 for name, _ in self._groups()), default=0.0)
+        counts = [len(held) for _, held in self._groups()]
+        return lay_out(counts, width, self.high, label_width=label, first=_NAMED)
+
+    def lay(self, width: float, key: str) -> Block:
+        groups, places = self._groups(), self._places(width)
+        labelled = all(text_width(d.label, bold=True) <= places.size - 3 for d in self.devices)
+        pitch = places.pitch
+        named = places.named and all(text_width(d.owner) <= pitch - 4 for d in self.devices)
+        owners = [] if named else flow(self._owners(), width)
+        cells = places.rows * places.row_height - (places.row_height - places.size) * (not named)
+        names = 22.0 if any(name for name, _ in groups) else 0.0
+        below = cells + 4 + names if names else max(cells + 4, self.high)
+
+        def draw(x: float, y: float, _height: float) -> Iterator[Mark]:
+            for (name, held), group in zip(groups, places.groups, strict=True):
+                for n, (device, (dx, dy)) in enumerate(zip(held, group.places, strict=True)):
+                    cell = device.cell(f"{key}/{name}/{n}", x + dx, y + dy, places.size, labelled=labelled)
+                    yield cell
+                    if named and device.owner:
+                        middle = (x + dx + places.size / 2, y + dy + places.size + 16)
+                        yield Text(f"{cell.key}/owner", *middle, device.owner, tone="muted", anchor="middle")
+                if name:
+                    yield from _group_name(f"{key}/{name}", name, group, x, y + cells + 4)
+            for n, line in enumerate(owners):
+                at = y + below + 4 + line_height() * n + 13
+                yield Text(f"{key}/owners/{n}", x, at, line, tone="muted")
+
+        return Block(below - 4 * (not names) + (4 + line_height() * len(owners)) * bool(owners), draw)
+
+    def _owners(self) -> str:
+        owners = Counter(device.owner for device in self.devices if device.owner)
+        listed = ", ".join(f"{owner} {count}" for owner, count in sorted(owners.items()))
+        return say("path.in-use", owners=listed) if listed else ""
+
+    def least(self) -> float:
+        groups = self._groups()
+        names = sum(text_width(name) + 24 for name, _ in groups)
+        return max(names, 17.0 * min(len(self.devices), 8))
+
+    def wish(self) -> float:
+        last = self._places(10_000).groups[-1:]
+        return last[0].x + last[0].width if last else 0.0
+
+    def says(self) -> str:
+        counts = Counter(device.state.word for device in self.devices)
+        return ", ".join(f"{count} {word}" for word, count in counts.items()) or say("set.none")
+
+    def about(self) -> str:
+        return self.says()
+
+
+def _group_name(key: str, name: str, group: Group, x: float, y: float) -> Iterator[Mark]:
+    left, right = x + group.x, x + group.x + group.width
+    shown = name if text_width(name) <= group.width + 12 else name.rpartition(" ")[2]
+    yield Line(f"{key}/rule", ((left, y), (right, y)), "rule")
+    yield Text(f"{key}/name", (left + right) / 2, y + 17, shown, tone="muted", anchor="middle", tooltip=name)
+
+
+class Legend(Part):
+    """The marks of states with their words, in rows or, where it stands beside something, one below the other."""
+
+    __slots__ = ("items", "upright")
+
+    def __init__(self, *states: DeviceState, preferred: bool = False, wash: str = "", upright: bool = False):
+        items: list[tuple[str, Device | None]] = [(state.word, Device("", state)) for state in states]
+        if preferred:
+            items.append((say("state.preferred"), Device("", DeviceState.FREE, starred=True)))
+        if wash:
+            items.append((wash, None))
+        self.items = items
+        self.upright = upright
+
+    def lay(self, width: float, key: str) -> Block:
+        places, x, row = [], 0.0, 0
+        for word, _ in self.items:
+            needed = 24 + text_width(word)
+            if x and (self.upright or x + needed > width):
+                x, row = 0.0, row + 1
+            places.append((x, row * 22.0))
+            x += needed + 18
+
+        def draw(left: float, top: float, _height: float) -> Iterator[Mark]:
+            for n, ((word, device), (dx, dy)) in enumerate(zip(self.items, places, strict=True)):
+                at, name = (left + dx, top + dy + 1), f"{key}/{n}"
+                yield device.cell(name, *at, 16) if device else Band(name, *at, 16, 16, radius=4)
+                yield Text(f"{name}/word", left + dx + 24, top + dy + 14, word, tone="muted")
+
+        return Block(22.0 * (row + 1), draw)
+
+    def least(self) -> float:
+        return max(24 + text_width(word) for word, _ in self.items)
+
+    def wish(self) -> float:
+        return self.least() if self.upright else sum(42 + text_width(word) for word, _ in self.items) - 17
+
+    def about(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a column of a board: its name, what it counts, and what it means."""
+
+    name: str
+    count: str = ""
+    tooltip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """A row of a board: in each column a device, some words, or nothing. `thread` joins its cells."""
+
+    label: str
+    cells: tuple[Device | str | None, ...]
+    thread: Literal["", "faint", "strong"] = ""
+    lit: bool = False
+    tooltip: str = ""
+
+
+class Board(Part):
+    """Rows of cells under the heads of columns; what is too narrow for its heads is turned on its side."""
+
+    __slots__ = ("caption", "corner", "heads", "rows", "size")
+
+    def __init__(
+        self,
+        heads: Sequence[Head],
+        rows: Sequence[BoardRow],
+        *,
+        size: float = 30.0,
+        corner: str = "",
+        caption: str = "",
+    ) -> None:
+        self.heads = tuple(heads)
+        self.rows = tuple(rows)
+        self.size = size
+        self.corner = corner
+        self.caption = caption
+
+    def _labels(self) -> float:
+        return max((text_width(row.label) for row in self.rows), default=0.0) + 16
+
+    def _pitch(self, width: float) -> float:
+        return (width - self._labels()) / max(1, len(self.heads))
+
+    def _words(self) -> list[str]:
+        return [cell for row in self.rows for cell in row.cells if isinstance(cell, str)]
+
+    def least(self) -> float:
+        widest = max((text_width(head.name, bold=True) + 6 for head in self.heads), default=0.0)
+        return self._labels() + len(self.heads) * max(widest, self.size + 8)
+
+    def lay(self, width: float, key: str) -> Block:
+        turned = [max(text_width(row.label), self.size) + 10 for row in self.rows]
+        sideways = 16 + max((text_width(f"{h.name} {h.count}", bold=True) for h in self.heads), default=0.0)
+        on_side = (width - sideways) / max(1, len(self.rows))
+        if self.least() > width and max(turned, default=0.0) <= on_side and not self._words():
+            return self._turned(sideways, on_side, key)
+        return self._upright(width, key)
+
+    def _upright(self, width: float, key: str) -> Block:
+        left, pitch = self._labels(), self._pitch(width)
+        names = [flow(head.name, pitch - 4, bold=True) for head in self.heads]
+        lines = max(map(len, names), default=0)
+        counted = any(head.count for head in self.heads)
+        top = line_height() * (lines + counted) + 8
+        step = max(self.size + 4, line_height() + 4) if len(self.rows) > 8 else self.size + 8
+
+        def draw(x: float, y: float, _height: float) -> Iterator[Mark]:
+            for column, (head, name) in enumerate(zip(self.heads, names, strict=True)):
+                middle, tone = x + left + pitch * (column + 0.5), "muted" if head.count == "0" else "ink"
+                for n, line in enumerate(name):
+                    at = y + line_height() * (n + lines - len(name)) + 14
+                    yield Text(
+                        f"{key}/head/{column}/{n}", middle, at, line, tone=tone, bold=counted, anchor="middle",
+                        tooltip=head.tooltip,
+                    )  # fmt: skip
+                if head.count:
+                    at = y + line_height() * lines + 14
+                    yield Text(f"{key}/count/{column}", middle, at, head.count, tone="muted", anchor="middle")
+            for n, row in enumerate(self.rows):
+                at = y + top + step * n
+                if row.lit:
+                    yield Band(f"{key}/{n}/lit", x - 8, at, width + 16, step, radius=6 if step > 30 else 4)
+                label = (x, at + step / 2 + 5, row.label)
+                yield Text(f"{key}/{n}/label", *label, tone="muted", tooltip=row.tooltip)
+                points = [(x + left + pitch * (c + 0.5), at + step / 2) for c in range(len(self.heads))]
+                yield from self._cells(row, points, f"{key}/{n}")
+
+        return Block(top + step * len(self.rows), draw)
+
+    def _turned(self, left: float, pitch: float, key: str) -> Block:
+        """The rows as columns: each head with its count before a row."""
+        step, top = self.size + 8, line_height() + 8
+
+        def draw(x: float, y: float, _height: float) -> Iterator[Mark]:
+            for n, row in enumerate(self.rows):
+                middle = x + left + pitch * (n + 0.5)
+                if row.lit:
+                    high = top + step * len(self.heads)
+                    yield Band(f"{key}/{n}/lit", middle - pitch / 2, y, pitch, high, radius=6)
+                label = (middle, y + 14, row.label)
+                yield Text(f"{key}/{n}/label", *label, tone="muted", anchor="middle", tooltip=row.tooltip)
+                points = [(middle, y + top + step * (c + 0.5)) for c in range(len(self.heads))]
+                yield from self._cells(row, points, f"{key}/{n}")
+            for column, head in enumerate(self.heads):
+                at, tone = y + top + step * (column + 0.5) + 5, "muted" if head.count == "0" else "ink"
+                name = f"{head.name} {head.count}".strip()
+                yield Text(f"{key}/head/{column}/0", x, at, name, tone=tone, bold=True, tooltip=head.tooltip)
+
+        return Block(top + step * len(self.heads), draw)
+
+    def _cells(self, row: BoardRow, points: Sequence[tuple[float, float]], key: str) -> Iterator[Mark]:
+        held = [(n, cell, points[n]) for n, cell in enumerate(row.cells) if cell is not None]
+        reach = self.size / 2 + 2
+        for (n, _, (ax, ay)), (_, _, (bx, by)) in pairwise(held if row.thread else []):
+            along = (reach, 0.0) if ay == by else (0.0, reach)
+            ends = ((ax + along[0], ay + along[1]), (bx - along[0], by - along[1]))
+            yield Line(f"{key}/{n}/on", ends, row.thread or "faint")
+        for n, cell, (x, y) in held:
+            if isinstance(cell, Device):
+                yield cell.cell(f"{key}/{n}", x - self.size / 2, y - self.size / 2, self.size)
+            else:
+                yield Text(f"{key}/{n}", x, y + 5, cell, anchor="middle")
+
+    def says(self) -> str:
+        return "; ".join(
+            f"{head.name}: {', '.join(row.label for row in self.rows if row.cells[n] is not None)}"
+            for n, head in enumerate(self.heads)
+        )
+
+    def about(self) -> str:
+        return say("grammar.board", rows=len(self.rows), columns=len(self.heads))
+
+    def tables(self) -> tuple[Table, ...]:
+        if not self.caption:
+            return ()
+        heads = (self.corner, *(head.name for head in self.heads))
+        rows = tuple((row.label, *(_said(cell) for cell in row.cells)) for row in self.rows)
+        return (Table(self.caption, heads, rows),)
+
+
+def _said(cell: Device | str | None) -> str:
+    if isinstance(cell, Device):
+        return f"{cell.label} {cell.state.word}".strip()
+    return cell or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A step of a decision: the rule, what came of it, and why; `failed` if it ended it."""
+
+    rule: str
+    what: str
+    why: str
+    failed: bool = False
+
+
+class Decisions(Part):
+    """The steps of a decision, numbered; the reasons wrap, and go below where there is little room."""
+
+    __slots__ = ("caption", "steps")
+
+    def __init__(self, *steps: Decision, caption: str = "") -> None:
+        self.steps = steps
+        self.caption = caption
+
+    def lay(self, width: float, key: str) -> Block:
+        rule = max((text_width(step.rule, bold=True) for step in self.steps), default=0.0) + 18
+        rest = width - 26 - rule
+        what = min(
+            max((text_width(step.what, mono=True) for step in self.steps), default=0.0) + 18, rest * 0.45
+        )
+        blocks = []
+        for n, step in enumerate(self.steps):
+            tone = "unhealthy" if step.failed else "muted"
+            beside = rest - what >= 260
+            done = Words(step.what, mono=True).lay(what - 10 if beside else rest, f"{key}/{n}/what")
+            why = Words(step.why, tone).lay(rest - what if beside else rest, f"{key}/{n}/why")
+            texts = _beside(done, why, what) if beside and step.what else stacked([done, why], 2)
+            blocks.append(self._step(n, rule, texts, key))
+        return stacked(blocks, 6)
+
+    def _step(self, n: int, rule: float, texts: Block, key: str) -> Block:
+        step = self.steps[n]
+
+        def draw(x: float, y: float, height: float) -> Iterator[Mark]:
+            yield Text(f"{key}/{n}/number", x, y + 14, str(n + 1), tone="muted", bold=True)
+            tone = "unhealthy" if step.failed else "ink"
+            yield Text(f"{key}/{n}/rule", x + 26, y + 14, step.rule, tone=tone, bold=True)
+            yield from texts.draw(x + 26 + rule, y, height)
+
+        return Block(max(texts.height, line_height()), draw)
+
+    def least(self) -> float:
+        return 26 + max((text_width(step.rule, bold=True) for step in self.steps), default=0.0) + 218
+
+    def about(self) -> str:
+        return say("grammar.decisions", count=len(self.steps))
+
+    def tables(self) -> tuple[Table, ...]:
+        heads = (say("table.rule"), say("table.taken"), say("table.why"))
+        rows = tuple((step.rule, step.what, step.why) for step in self.steps)
+        return (Table(self.caption, heads, rows),) if self.caption else ()
+
+
+def _beside(left: Block, right: Block, by: float) -> Block:
+    def draw(x: float, y: float, height: float) -> Iterator[Mark]:
+        yield from left.draw(x, y, height)
+        yield from right.draw(x + by, y, height)
+
+    return Block(max(left.height, right.height), draw)
