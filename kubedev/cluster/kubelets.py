@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubedev.api.objects import Node, Pod
+from kubedev.api.objects import Condition, Node, Pod
 from kubedev.cluster import events as e
 from kubedev.cluster.apiserver import remove, write
 from kubedev.cluster.plugins import list_received, with_plugin, with_sockets
@@ -13,6 +13,7 @@ from kubedev.kubelet import events as k
 from kubedev.kubelet import kubelet
 from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.pods import GONE_WITH_THE_MACHINE
+from kubedev.kubelet.pressure.messages import TERMINATION_BY_KUBELET
 
 __all__ = ["EFFECTS", "SOCKET_DIR", "from_kubelet", "node_created", "on_kubelet", "stopped", "watched"]
 
@@ -113,7 +114,16 @@ def _pod_status(state: ClusterState, node: str, effect: k.PodStatus) -> ClusterS
     pod = state.store.pods.get(effect.uid)
     if pod is None:
         return state
-    return write(state, replace(pod, phase=effect.phase, reason=effect.reason, message=effect.message))
+    conditions = pod.conditions
+    if effect.disruption_target:
+        condition = Condition(
+            "DisruptionTarget", "True", TERMINATION_BY_KUBELET, effect.disruption_target, state.now
+        )
+        conditions = (*conditions, condition)
+    told = replace(
+        pod, phase=effect.phase, reason=effect.reason, message=effect.message, conditions=conditions
+    )
+    return write(state, told)
 
 
 def _pod_terminated(state: ClusterState, node: str, effect: k.PodTerminated) -> ClusterState:

@@ -198,6 +198,7 @@ class PodStatus:
     """The pod's phase (Pending, Running, Succeeded, Failed) with reason and message, for the API server.
 
     `device_health` is (container, resource, device, health), empty without the switch ResourceHealthStatus.
+    `disruption_target` is the message of that condition, where the kubelet itself ended the pod.
     """
 
     uid: str
@@ -205,6 +206,7 @@ class PodStatus:
     reason: str = ""
     message: str = ""
     device_health: tuple[tuple[str, str, str, str], ...] = ()
+    disruption_target: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ and deleted one at a time, so a plugin that never answers Allocate holds up ever
 admitted pods start side by side.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -57,6 +58,7 @@ from kubedev.kubelet.pods import (
     to_start,
     to_stop,
 )
+from kubedev.kubelet.pressure.messages import Kill
 from kubedev.kubelet.topology.providers import within
 
 __all__ = ["KubeletState", "Talk", "new_kubelet", "step"]
@@ -182,9 +184,11 @@ def _with_pod(state: KubeletState, record: PodRecord) -> KubeletState:
 
 
 def _sync_loop(state: KubeletState, now: float) -> Stepped:
-    """Take what waits, one after another, until an admission has to wait for a plugin."""
+    """Take what waits, one after another, until an admission has to wait for a plugin, or for pods that go."""
     effects: Effects = ()
-    while state.waiting and not any(isinstance(t.about, PodBound) for t in state.talks.values()):
+    while state.waiting and not (
+        state.making_room or any(isinstance(t.about, PodBound) for t in state.talks.values())
+    ):
         first = state.waiting[0]
         state = replace(state, waiting=state.waiting[1:])
         match first:
@@ -216,6 +220,13 @@ def _bound(state: KubeletState, event: PodBound, now: float) -> Stepped:
 
 def _admitted(state: KubeletState, uid: str, admission: Admission, now: float) -> Stepped:
     record = replace(state.pods[uid], admission=admission)
+    if admission.preemption.victims and not state.making_room:
+        state, effects = _evict(
+            replace(_with_pod(state, record), making_room=uid), admission.preemption.kills
+        )
+        state, more = _room_made(state, now)
+        return state, effects + more
+    state = replace(state, making_room="")
     if admission.admit:
         state, effects = _sync_pod(_with_pod(state, moved(record, "admitted")), uid, now)
     else:
@@ -226,6 +237,42 @@ def _admitted(state: KubeletState, uid: str, admission: Admission, now: float) -
     return state, effects + stops + more
 
 
+def _evict(state: KubeletState, kills: Iterable[Kill]) -> Stepped:
+    """Begin to end pods; each fails with its reason when its containers have ended, at once if none runs."""
+    effects: Effects = ()
+    for kill in kills:
+        before = state.pods.get(kill.uid)
+        if before is None or before.phase not in ("Starting", "Running"):  # it is going already
+            continue
+        record = moved(before, "evicted", kill.reason, kill.message)
+        record = replace(record, disruption_target=kill.disruption_target, waiting_for="")
+        stops = tuple(
+            StopContainer(kill.uid, name) for name in to_stop(record) if name not in to_stop(before)
+        )
+        state, more = _evicted(_with_pod(state, record), kill.uid)
+        effects += stops + more
+    return state, effects
+
+
+def _evicted(state: KubeletState, uid: str) -> Stepped:
+    """Say that an evicted pod has failed, once none of its containers runs."""
+    record = state.pods[uid]
+    if record.phase != "Evicting" or record.running:
+        return state, ()
+    return _tell(_with_pod(state, moved(record, "its containers ended", record.reason, record.message)), uid)
+
+
+def _room_made(state: KubeletState, now: float) -> Stepped:
+    """Go on with the admission of a critical pod when those evicted for it have ended."""
+    record = state.pods.get(state.making_room)
+    if record is None or record.admission is None:
+        return state, ()
+    victims = [state.pods.get(pod.uid) for pod in record.admission.preemption.victims]
+    if any(victim is not None and victim.active for victim in victims):
+        return state, ()
+    return _admitted(state, record.pod.uid, record.admission, now)
+
+
 def _status(state: KubeletState, record: PodRecord) -> PodStatus:
     uid = record.pod.uid
     health = tuple(
@@ -234,14 +281,15 @@ def _status(state: KubeletState, record: PodRecord) -> PodStatus:
         for resource, devices in allocated_resources_status(state.devices, uid, container.name).items()
         for device, state_of in devices.items()
     )
-    return PodStatus(uid, api_phase(record), record.reason, record.message, health)
+    target = record.disruption_target if record.phase == "Failed" else ""
+    return PodStatus(uid, api_phase(record), record.reason, record.message, health, target)
 
 
 def _tell(state: KubeletState, uid: str) -> Stepped:
     """Write the pod's status, if it is not what the API server has already."""
     record = state.pods[uid]
     told = (api_phase(record), record.reason, record.message)
-    if told == record.told:
+    if told == record.told or record.phase == "Evicting":
         return state, ()
     return _with_pod(state, replace(record, told=told)), (_status(state, record),)
 
@@ -327,7 +375,9 @@ def _container_exited(state: KubeletState, uid: str, container: str, exit_code: 
     record = ended(before, container, exit_code, now)
     state = _with_pod(state, record)
     if record.phase == "Terminating" and not record.running:
-        return _gone(state, uid)
+        return _chain(state, now, lambda state, _: _gone(state, uid), _room_made)
+    if record.phase == "Evicting" and not record.running:
+        return _chain(state, now, lambda state, _: _evicted(state, uid), _room_made)
     stops = tuple(StopContainer(uid, name) for name in to_stop(record) if name not in to_stop(before))
     if record.phase not in ("Starting", "Running"):
         return state, stops

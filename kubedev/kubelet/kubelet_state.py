@@ -41,7 +41,7 @@ class KubeletState:
     `pods` are in the order of their arrival, by uid; `waiting` is what the sync loop has still to take, one after
     another; `talks` are by call id. `found` are pods of before a restart, as the runtime has them, until they are
     bound again. `node` is the kubelet's view of its own node object. `providers` are asked for
-    hints and devices in this order.
+    hints and devices in this order. `making_room` is the critical pod whose admission waits for pods to end.
     """
 
     node: Node
@@ -55,6 +55,7 @@ class KubeletState:
     pods: Mapping[str, PodRecord] = field(default_factory=dict)
     found: Mapping[str, PodRecord] = field(default_factory=dict)
     waiting: tuple[PodBound | PodDeleted | SourcesReady, ...] = ()
+    making_room: str = ""
     talks: Mapping[int, Talk] = field(default_factory=dict)
     next_call: int = 1
     next_client: int = 1

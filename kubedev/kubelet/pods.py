@@ -30,7 +30,9 @@ __all__ = [
     "to_stop",
 ]
 
-Phase = Literal["Waiting", "Admitting", "Starting", "Running", "Terminating", "Succeeded", "Failed"]
+Phase = Literal[
+    "Waiting", "Admitting", "Starting", "Running", "Evicting", "Terminating", "Succeeded", "Failed"
+]
 
 # The labs draw their diagram from this table, and `moved` allows nothing else.
 POD_PHASES: Mapping[tuple[Phase, str], Phase] = {
@@ -45,6 +47,10 @@ POD_PHASES: Mapping[tuple[Phase, str], Phase] = {
     ("Running", "all containers succeeded"): "Succeeded",
     ("Running", "a container failed"): "Failed",
     ("Running", "deleted"): "Terminating",
+    ("Starting", "evicted"): "Evicting",
+    ("Running", "evicted"): "Evicting",
+    ("Evicting", "its containers ended"): "Failed",
+    ("Evicting", "deleted"): "Terminating",
     ("Failed", "deleted"): "Terminating",
 }
 
@@ -84,7 +90,8 @@ class PodRecord:
     `starting` and `running` are names of containers, `exits` the last exit code of those that ended, `back_offs` how
     they are held back. `waiting_for` is the error of a container that could not be started; it is tried again when
     the node status is written. `admission` is the kubelet's answer to the pod with all that led to it, from the
-    moment of that answer; `told` are phase, reason and message as the API server has them.
+    moment of that answer; `told` are phase, reason and message as the API server has them. While a pod is evicted,
+    `reason` and `message` wait until its containers have ended; `disruption_target` is the message of that condition.
     """
 
     pod: Pod
@@ -98,6 +105,7 @@ class PodRecord:
     waiting_for: str = ""
     admission: Admission | None = None
     told: tuple[str, str, str] = ("Pending", "", "")
+    disruption_target: str = ""
 
     @property
     def active(self) -> bool:
@@ -106,7 +114,9 @@ class PodRecord:
 
 
 def api_phase(record: PodRecord) -> str:
-    """The phase as pod.status.phase shows it."""
+    """The phase as pod.status.phase shows it; a pod that is evicted fails when its containers have ended."""
+    if record.phase == "Evicting":
+        return record.told[0]
     if record.phase in ("Waiting", "Admitting", "Starting"):
         return "Pending"
     return "Running" if record.phase == "Terminating" else record.phase
