@@ -116,6 +116,27 @@ def parse_duration(text: str) -> int:
     return total
 
 
+def format_duration(nanoseconds: int) -> str:
+    """A duration as Go prints it (`1m30s`, `1.5s`, `0s`). Go: `time.Duration.String`."""
+    sign, rest = "-" if nanoseconds < 0 else "", abs(nanoseconds)
+    if rest < 10**9:
+        for unit, size in (("ms", 10**6), ("\u00b5s", 10**3), ("ns", 1)):
+            if rest >= size:
+                return f"{sign}{_decimal(rest, size)}{unit}"
+        return "0s"
+    minutes, seconds = divmod(rest, 60 * 10**9)
+    hours, minutes = divmod(minutes, 60)
+    parts = [f"{hours}h" if hours else "", f"{minutes}m" if hours or minutes else ""]
+    return f"{sign}{''.join(parts)}{_decimal(seconds, 10**9)}s"
+
+
+def _decimal(number: int, unit: int) -> str:
+    """A quotient in decimal, without zeros at its end."""
+    whole, rest = divmod(number, unit)
+    digits = f"{rest:0{len(str(unit)) - 1}}".rstrip("0") if rest else ""
+    return f"{whole}.{digits}" if digits else str(whole)
+
+
 def _part(fraction: str, unit: int) -> int:
     """A fraction of a unit in nanoseconds, in Go's floating point; digits beyond 63 bits are not read."""
     number, scale = 0, 1.0

@@ -21,7 +21,7 @@ had one pod more or less: preemption tries its victims that way.
 Go: `pkg/scheduler/framework/interface.go`, `pkg/scheduler/framework/runtime/framework.go`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -89,6 +89,10 @@ EXTENSION_POINTS = (
 """The points in the order in which a pod comes to them."""
 
 
+PART_OF = {"add_pod": "pre_filter", "remove_pod": "pre_filter", "unreserve": "reserve", "normalize": "score"}
+"""Methods that belong to a point: they are called where the plugin stands at that."""
+
+
 class Plugin(Protocol):
     """Anything with a name; what else it has says where it is asked."""
 
@@ -143,12 +147,15 @@ class Framework:
     """A scheduler's profile: its plugins in order, their weights, and how many nodes are looked at.
 
     `percentage_of_nodes_to_score` 0 adapts to the size of the cluster. A score plugin without a weight has 1.
+    `order` names the plugins at an extension point, by its method; where it says nothing, all plugins that have the
+    method are asked, in their order.
     """
 
     plugins: tuple[Plugin, ...]
     weights: Mapping[str, int] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
     percentage_of_nodes_to_score: int = 0
     scheduler_name: str = "default-scheduler"
+    order: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def with_plugin(self, plugin: Plugin, weight: int = 1) -> "Framework":
         """With one plugin more, asked last; one of the same name is replaced in its place."""
@@ -161,17 +168,27 @@ class Framework:
             plugins = tuple(plugin if one.name == plugin.name else one for one in self.plugins)
         else:
             plugins = (*self.plugins, plugin)
-        return replace(self, plugins=plugins, weights={**self.weights, plugin.name: weight})
+        order = {
+            method: names if plugin.name in names or not hasattr(plugin, method) else (*names, plugin.name)
+            for method, names in self.order.items()
+        }
+        weights = {**self.weights, plugin.name: weight}
+        return replace(self, plugins=plugins, weights=weights, order=order)
 
     def without_plugin(self, name: str) -> "Framework":
         """Without the plugin of this name."""
         if name not in {plugin.name for plugin in self.plugins}:
             raise ValueError(f"no plugin {name!r} here, only {', '.join(one.name for one in self.plugins)}")
-        return replace(self, plugins=tuple(one for one in self.plugins if one.name != name))
+        order = {method: tuple(one for one in names if one != name) for method, names in self.order.items()}
+        return replace(self, plugins=tuple(one for one in self.plugins if one.name != name), order=order)
 
     def at(self, method: str) -> tuple[Any, ...]:
         """The plugins that are asked at an extension point, given by its method."""
-        return tuple(plugin for plugin in self.plugins if hasattr(plugin, method))
+        plugins: Iterable[Any] = self.plugins
+        if (names := self.order.get(PART_OF.get(method, method))) is not None:
+            by_name = {plugin.name: plugin for plugin in self.plugins}
+            plugins = [by_name[name] for name in names]
+        return tuple(plugin for plugin in plugins if hasattr(plugin, method))
 
     def hints(self) -> HintMap:
         """What the plugins register for their refused pods; whoever says nothing hears of everything.

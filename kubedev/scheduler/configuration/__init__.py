@@ -1,0 +1,1 @@
+"""KubeSchedulerConfiguration: read, defaulted, validated, and turned into profiles (`load_configuration`)."""
