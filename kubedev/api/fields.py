@@ -1,14 +1,17 @@
 """Reading typed fields out of a manifest: JSON values in, values or an error that names the field out."""
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kubedev.api.problems import go_value
 from kubedev.api.quantity import Quantity, QuantityError
 
 __all__ = ["FieldError", "Fields"]
+
+RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[-+]\d\d:\d\d)", re.ASCII)
 
 
 class FieldError(ValueError):
@@ -51,18 +54,21 @@ class Fields:
             raise FieldError(self.at(key), expected("a text", value) + ": put it in quotes")
         return value or default
 
-    def integer(self, key: str, default: int = 0) -> int:
-        """A whole number."""
+    def integer(self, key: str, default: int = 0, bits: int = 32) -> int:
+        """A whole number that so many bits hold."""
         value = self.values.get(key)
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int):
             raise FieldError(self.at(key), expected("a whole number, without quotes", value))
-        return default if value is None else value
+        if not -(1 << bits - 1) <= value < 1 << bits - 1:
+            most = (1 << bits - 1) - 1
+            raise FieldError(self.at(key), expected(f"a whole number from {-most - 1} to {most}", value))
+        return value
 
-    def optional_integer(self, key: str) -> int | None:
+    def optional_integer(self, key: str, bits: int = 32) -> int | None:
         """A whole number, or None where there is none: 0 and nothing differ here."""
-        return self.integer(key) if self.has(key) else None
+        return self.integer(key, bits=bits) if self.has(key) else None
 
     def boolean(self, key: str) -> bool:
         """True or false; absent is false."""
@@ -74,10 +80,14 @@ class Fields:
     def time(self, key: str) -> float | None:
         """A moment in RFC 3339, as seconds since 1970; None where there is none."""
         text = self.text(key)
+        if not text:
+            return None
         try:
-            return datetime.fromisoformat(text).timestamp() if text else None
-        except ValueError:
-            raise FieldError(self.at(key), expected("a time such as 2024-01-31T12:00:00Z", text)) from None
+            if RFC3339.fullmatch(text):
+                return datetime.fromisoformat(text).timestamp()
+        except ValueError:  # the 32nd of a month
+            pass
+        raise FieldError(self.at(key), expected("a time such as 2024-01-31T12:00:00Z", text))
 
     def child(self, key: str) -> "Fields":
         """The object in a field; an empty one where there is none."""
@@ -119,7 +129,7 @@ class Fields:
             except QuantityError as error:
                 raise FieldError(
                     f"{child.path}[{name}]",
-                    f"Invalid value: {go_value(value)}: {error}: write a number with a suffix of Kubernetes, "
+                    f"Invalid value: {shown(value)}: {error}: write a number with a suffix of Kubernetes, "
                     "such as 500m, 2, 1.5Gi",
                 ) from None
         return result
@@ -127,5 +137,10 @@ class Fields:
 
 def expected(what: str, value: object) -> str:
     """The sentence that says what should stand there and what does."""
-    shown = repr(value)
-    return f"expected {what}, got {shown if len(shown) <= 60 else shown[:57] + '...'}"
+    return f"expected {what}, got {shown(value)}"
+
+
+def shown(value: object) -> str:
+    """A value as it would be written in JSON, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."

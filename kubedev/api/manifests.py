@@ -1,15 +1,14 @@
 """YAML in, objects out: defaulted and checked as the API server would, with errors that say what to do.
 
 A file may hold several documents, lists, KYAML (flow style) or JSON. What kubedev does not know it skips and
-names; what kubectl would refuse is an error, for the whole file: nothing is half loaded.
+names; what kubectl would refuse is an error, for the whole file: nothing is half loaded. The configurations of
+kubelet and scheduler are read by whom they are for: `load` is given a reader for each kind.
 """
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
-
-import yaml
 
 from kubedev.api.defaults import default_node, default_pod
 from kubedev.api.fields import FieldError, Fields, expected
@@ -26,10 +25,13 @@ from kubedev.api.problems import Problem
 from kubedev.api.strict import unknown_fields
 from kubedev.api.validation import validate_node, validate_pod
 from kubedev.api.workloads import pods_of, validate_workload
+from kubedev.api.yaml_reader import Document, YAMLError, documents, line_of
 
-__all__ = ["ManifestError", "Manifests", "Object", "Skipped", "load"]
+__all__ = ["CONFIGURATIONS", "ManifestError", "Manifests", "Object", "Reader", "Skipped", "load"]
 
 Values = Mapping[str, Any]
+Reader = Callable[[Values], object]
+"""Reads a configuration; raises ValueError where whoever it is for would refuse it."""
 Object = Pod | Node | Workload | Namespace | Service | PodDisruptionBudget | PriorityClass
 T = TypeVar("T")
 
@@ -50,6 +52,14 @@ TYPES: dict[tuple[str, str], type[Object]] = {
 }
 VERSIONS = {kind: version for version, kind in TYPES}
 OWN_GROUPS = {version.rpartition("/")[0] for version in VERSIONS.values()} | {"extensions"}
+CONFIGURATIONS = {
+    ("kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"): "a kubelet reads it from a file (--config)",
+    (
+        "kubescheduler.config.k8s.io/v1",
+        "KubeSchedulerConfiguration",
+    ): "the scheduler reads it from a file (--config)",
+}
+"""Kinds that are configurations, and no objects of the API server; and who reads them."""
 LISTS = {"List": "", "PodList": "Pod", "NodeList": "Node"}
 TEMPLATE = re.compile(r"\{\{.*?\}\}")
 
@@ -80,12 +90,14 @@ class Skipped:
 class Manifests:
     """What came out of a file, in its order; a workload is followed by its pods (a DaemonSet has none yet).
 
-    `notes` say where something was filled in, or counts for nothing here.
+    `notes` say where something was filled in, or counts for nothing here. `configurations` are what the readers
+    that `load` was given made of theirs.
     """
 
     objects: tuple[Object, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
+    configurations: tuple[object, ...] = ()
 
     def of_type(self, wanted: type[T]) -> tuple[T, ...]:
         """The objects of one type."""
@@ -102,44 +114,104 @@ class Manifests:
         return self.of_type(Node)
 
 
-def load(text: str, source: str = "manifest.yaml") -> Manifests:
-    """Load a file's text, or raise ManifestError; `source` is its name in errors and notes."""
-    objects: list[Object] = []
-    known_names: set[tuple[str, str, str]] = set()
-    skipped: list[Skipped] = []
-    notes: list[str] = []
-    for number, document in documents(text, source):
-        try:
-            for values in flatten(document):
-                if (known := known_type(values)) is None:
-                    skipped.append(Skipped(values["kind"], name_of(values), values["apiVersion"]))
-                else:
-                    found = read(values, known, len(objects))
-                    refuse_duplicates(found, known_names)
-                    objects += found
-                    notes += (f"{source}, document {number}: {note}" for note in notes_on(values))
-        except ValueError as error:
-            raise ManifestError(source, number, f"{error}{template_hint(text)}") from None
-    if not (objects or skipped):
-        raise ManifestError(source, 0, "no objects passed to apply: expected at least one document, got none")
-    return Manifests(tuple(objects), tuple(skipped), tuple(notes))
+class RefusedError(ValueError):
+    """An object that is refused, and what is wrong with which of its fields."""
+
+    def __init__(self, label: str, problems: tuple[Problem, ...]) -> None:
+        super().__init__(label)
+        self.label = label
+        self.problems = problems
 
 
-def documents(text: str, source: str) -> Iterator[tuple[int, Any]]:
-    """The documents of a YAML text with their numbers, empty ones left out."""
+def load(
+    text: str, source: str = "manifest.yaml", readers: Mapping[tuple[str, str], Reader] | None = None
+) -> Manifests:
+    """Load a file's text, or raise ManifestError; `source` is its name in errors and notes.
+
+    `readers` are those of configurations, by apiVersion and kind. What has no reader is skipped with a note.
+    """
+    loading = Loading(source, readers or {})
     try:
-        for number, document in enumerate(yaml.load_all(text, Loader), 1):
-            if document is not None:
-                yield number, document
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        line = f"line {mark.line + 1}: " if mark else ""
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        hint = template_hint(text) or ": mend the file there; is it cut off, or indented with tabs?"
-        message = f"error converting YAML to JSON: yaml: {line}{problem}{hint}"
-        raise ManifestError(source, 0, message) from None
+        for document in documents(text):
+            loading.take(document, text)
+    except YAMLError as error:
+        hint = template_hint(text)
+        if error.syntax and not hint:
+            hint = ": mend the file there; is it cut off, or indented with tabs?"
+        raise ManifestError(source, 0, f"error converting YAML to JSON: yaml: {error}{hint}") from None
     except RecursionError:
         raise ManifestError(source, 0, "the YAML is nested too deeply: is this a manifest?") from None
+    if not (loading.objects or loading.skipped or loading.configurations):
+        raise ManifestError(source, 0, "no objects passed to apply: expected at least one document, got none")
+    return Manifests(
+        tuple(loading.objects), tuple(loading.skipped), tuple(loading.notes), tuple(loading.configurations)
+    )
+
+
+class Loading:
+    """What has come out of a file so far."""
+
+    def __init__(self, source: str, readers: Mapping[tuple[str, str], Reader]) -> None:
+        self.source = source
+        self.readers = readers
+        self.known_names: set[tuple[str, str, str]] = set()
+        self.objects: list[Object] = []
+        self.skipped: list[Skipped] = []
+        self.notes: list[str] = []
+        self.configurations: list[object] = []
+
+    def take(self, document: Document, text: str) -> None:
+        """Take a document's objects, or raise ManifestError, which says where in the file what is wrong."""
+        path = ""
+        try:
+            for where, values in flatten(document.value):
+                path = where
+                self.take_object(document, values)
+        except RefusedError as refusal:
+            prefix = f"{path}." if path else ""
+            problem = refusal_text(refusal, lambda field: line_of(document, prefix + field))
+        except FieldError as error:
+            line = line_of(document, error.field if error.field.startswith(path) else f"{path}.{error.field}")
+            problem = f"{error}{at_line(line)}"
+        except ValueError as error:
+            problem = f"{error}{at_line(line_of(document, path))}"
+        else:
+            return
+        raise ManifestError(self.source, document.number, problem + template_hint(text)) from None
+
+    def take_object(self, document: Document, values: Values) -> None:
+        known = known_type(values)
+        version, kind = values["apiVersion"], values["kind"]
+        notes: Iterable[str] = ()
+        if known is not None:
+            found = read(values, known, len(self.objects))
+            refuse_duplicates(found, self.known_names)
+            self.objects += found
+            notes = notes_on(values)
+        elif (version, kind) in self.readers:
+            self.configurations.append(self.readers[version, kind](values))
+        else:
+            self.skipped.append(Skipped(kind, name_of(values), version))
+            if (version, kind) in CONFIGURATIONS:
+                reads = CONFIGURATIONS[version, kind]
+                notes = (f"{kind} is no object of the API server: {reads}; it is not loaded here",)
+        self.notes += (f"{self.source}, document {document.number}: {note}" for note in notes)
+
+
+def at_line(line: int) -> str:
+    """Where it stands, if that is known."""
+    return f" (line {line})" if line else ""
+
+
+def refusal_text(refusal: RefusedError, line: Callable[[str], int]) -> str:
+    """What is wrong, each field with its line and what to do."""
+    sentences = [
+        f"{problem}{at_line(line(problem.field))}" + (f". Hint: {problem.advice}" if problem.advice else "")
+        for problem in refusal.problems
+    ]
+    if len(sentences) == 1:
+        return f"{refusal.label} {sentences[0]}"
+    return "\n  * ".join((refusal.label, *sentences))
 
 
 def template_hint(text: str) -> str:
@@ -151,41 +223,17 @@ def template_hint(text: str) -> str:
     return ""
 
 
-class Loader(yaml.SafeLoader):
-    """YAML as Kubernetes reads it: keys are texts, none stands twice, and a date is a text."""
-
-    yaml_implicit_resolvers = {  # noqa: RUF012  (PyYAML's own way to say it)
-        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """A mapping, or an error where a key stands twice: kubectl does not guess which one is meant."""
-        seen: set[str] = set()
-        for key, _ in node.value:
-            problem = ""
-            if not isinstance(key, yaml.ScalarNode):
-                problem = "expected a text as key, got a list or an object"
-            elif key.value in seen:
-                problem = f"key {key.value!r} already set in map"
-            if problem:
-                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-            seen.add(key.value)
-        self.flatten_mapping(node)
-        return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
-
-
-def flatten(document: Any) -> Iterator[Values]:
-    """The objects of a document: itself, or the items of a list."""
+def flatten(document: Any, path: str = "") -> Iterator[tuple[str, Values]]:
+    """The objects of a document with their paths: itself, or the items of a list."""
     if not isinstance(document, Mapping):
         raise ValueError(expected("an object with apiVersion, kind and metadata", document))
     kind = document.get("kind")
     if isinstance(kind, str) and kind in LISTS:
-        for item in Fields.of(document).children("items"):
+        for item in Fields.of(document, path).children("items"):
             typed = {"apiVersion": "v1", "kind": LISTS[kind]} if LISTS[kind] else {}
-            yield from flatten({**typed, **item.values})
+            yield from flatten({**typed, **item.values}, item.path)
     else:
-        yield document
+        yield path, document
 
 
 def known_type(values: Values) -> type[Object] | None:
@@ -233,7 +281,7 @@ def read(values: Values, known: type[Object], number: int) -> list[Object]:
     try:
         return checked(known.parse(values), values, label)
     except FieldError as error:
-        raise ValueError(f"{label} {error}") from None
+        raise RefusedError(label, (Problem(error.field, error.problem),)) from None
 
 
 def checked(found: Object, values: Values, label: str) -> list[Object]:
@@ -270,14 +318,9 @@ def new(values: Values) -> Values:
 
 
 def refuse(label: str, problems: Iterable[Problem]) -> None:
-    """ValueError with all problems, if there are any."""
-    sentences = [
-        str(problem) + (f". Hint: {problem.advice}" if problem.advice else "") for problem in problems
-    ]
-    if len(sentences) == 1:
-        raise ValueError(f"{label} {sentences[0]}")
-    if sentences:
-        raise ValueError("\n  * ".join((label, *sentences)))
+    """RefusedError with all problems, if there are any."""
+    if problems := tuple(problems):
+        raise RefusedError(label, problems)
 
 
 def notes_on(values: Values) -> Iterator[str]:

@@ -237,7 +237,7 @@ class ContainerImage:
 
     @classmethod
     def read(cls, fields: Fields) -> Self:
-        return cls(fields.texts("names"), fields.integer("sizeBytes"))
+        return cls(fields.texts("names"), fields.integer("sizeBytes", bits=64))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 Go source: `k8s.io/apimachinery/pkg/util/validation/field/errors.go`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kubedev.api.gotext import quote
@@ -58,5 +58,10 @@ def unsupported(field: str, value: str, supported: Iterable[str]) -> Problem:
 
 
 def go_value(value: object) -> str:
-    """A value as Go prints it: texts in double quotes, numbers bare."""
-    return quote(value) if isinstance(value, str) else str(value)
+    """A value as Go prints it: texts in double quotes, numbers bare, labels as `map[string]string{"a":"b"}`."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, Mapping):
+        members = ", ".join(f"{go_value(key)}:{go_value(value[key])}" for key in sorted(value))
+        return f"map[string]string{{{members}}}"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -214,7 +214,7 @@ class Toleration:
             fields.text("operator"),
             fields.text("value"),
             fields.text("effect"),
-            fields.optional_integer("tolerationSeconds"),
+            fields.optional_integer("tolerationSeconds", bits=64),
         )
 
 

@@ -56,6 +56,8 @@ TYPES = {
     "Taint": "key value effect timeAdded",
 }
 
+FIELDS = {name: dict(field.partition(":")[::2] for field in fields.split()) for name, fields in TYPES.items()}
+
 
 def unknown_fields(value: Any, type_name: str, path: str = "") -> Iterator[Problem]:
     """The fields of a manifest that its type does not have, with what may have been meant."""
@@ -64,7 +66,7 @@ def unknown_fields(value: Any, type_name: str, path: str = "") -> Iterator[Probl
             yield from unknown_fields(item, type_name, f"{path}[{i}]")
     if not isinstance(value, Mapping):
         return
-    fields = dict(field.partition(":")[::2] for field in TYPES[type_name].split())
+    fields = FIELDS[type_name]
     for key, below in value.items():
         at = f"{path}.{key}" if path else str(key)
         if key not in fields:

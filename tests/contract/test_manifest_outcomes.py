@@ -141,7 +141,7 @@ def crowd(devices: int, pods: int) -> str:
     amounts = f'{{cpu: "64", memory: 256Gi, pods: "110", nvidia.com/gpu: "{devices}"}}'
     container = '{name: c, image: i, resources: {limits: {nvidia.com/gpu: "1"}}}'
     documents = [
-        f"apiVersion: v1\nkind: Node\nmetadata: {{name: n}}\nstatus: {{capacity: {amounts}}}",
+        f"apiVersion: v1\nkind: Node\nmetadata: {{name: n1}}\nstatus: {{capacity: {amounts}}}",
         *(
             f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p-{number:02}}}\n"
             f"spec: {{nodeName: n, containers: [{container}]}}"

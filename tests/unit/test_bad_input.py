@@ -52,7 +52,7 @@ def lab() -> Iterator[Lab]:
     [
         ("{", "line 6", ["error converting YAML to JSON"]),
         ("\tkind: Pod", "line 6", ["error converting YAML to JSON", "tabs"]),
-        ("just a sentence", "document 2", ["expected an object", "'just a sentence'"]),
+        ("just a sentence", "document 2", ["expected an object", '"just a sentence"']),
         ("[1, 2]", "document 2", ["expected an object", "got [1, 2]"]),
         ("5", "document 2", ["expected an object", "5"]),
         (BAD.replace("1Gi", "1.5Gi."), "document 2", [FIELD + "limits[memory]", '"1.5Gi."', "must match"]),

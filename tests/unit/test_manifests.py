@@ -64,7 +64,7 @@ def test_several_documents_lists_and_kinds_that_are_skipped() -> None:
 apiVersion: v1
 kind: List
 items:
-- {{apiVersion: v1, kind: Node, metadata: {{name: n}}, status: {{allocatable: {{cpu: 4}}}}}}
+- {{apiVersion: v1, kind: Node, metadata: {{name: n1}}, status: {{allocatable: {{cpu: 4}}}}}}
 - {{apiVersion: v1, kind: ConfigMap, metadata: {{name: settings}}}}
 ---
 apiVersion: serving.example.dev/v1
@@ -78,7 +78,7 @@ value: 1000
 globalDefault: true
 """
     manifests = load(text)
-    assert [found.name for found in manifests.objects] == ["trainer", "n", "high"]
+    assert [found.name for found in manifests.objects] == ["trainer", "n1", "high"]
     assert manifests.of_type(PriorityClass) == (PriorityClass("high", 1000, True),)
     assert manifests.skipped == (
         Skipped("ConfigMap", "settings", "v1"),
@@ -131,10 +131,10 @@ def test_a_generated_name_is_numbered() -> None:
 
 
 def test_a_node_without_allocatable_is_noted() -> None:
-    text = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {capacity: {cpu: 4}}"
+    text = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {capacity: {cpu: 4}}"
     manifests = load(text, "nodes.yaml")
     assert str(manifests.nodes[0].allocatable["cpu"]) == "4"
-    assert manifests.notes[0].startswith("nodes.yaml, document 1: Node n has no status.allocatable")
+    assert manifests.notes[0].startswith("nodes.yaml, document 1: Node n1 has no status.allocatable")
 
 
 def test_a_half_device_is_refused_in_the_api_servers_words() -> None:
@@ -193,7 +193,7 @@ def test_a_template_is_to_be_rendered_first(gpus: str) -> None:
         ("[1, 2", "line 1"),
         ("\tapiVersion: v1", "line 1"),
         ("[" * 100_000, "nested too deeply"),
-        ("a: 1\nb: 2\na: 3", "line 3: key 'a' already set in map"),
+        ("a: 1\nb: 2\na: 3", 'line 3: key "a" already set in map'),
         (pod_with("1")[:60], "spec"),
         (pod_with("1")[:75], "containers"),
         (pod_with("1").replace("name: trainer", "name: 5"), "metadata.name: expected a text, got 5"),

@@ -10,11 +10,9 @@ Go: `cmd/kube-scheduler/app/options/configfile.go: loadConfig`,
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
 from kubedev.api.gonumbers import format_duration, parse_duration
 from kubedev.api.gotext import quote
-from kubedev.api.manifests import Loader
+from kubedev.api.yaml_reader import YAMLError, read
 from kubedev.scheduler.configuration.errors import ConfigurationError
 from kubedev.scheduler.configuration.schema import ARGS_KINDS, FIELDS, GROUP, KIND, VERSION, zero_of
 
@@ -22,7 +20,6 @@ __all__ = ["decode"]
 
 SCHEME = "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:29"
 RANGES = {"int32": 2**31, "int64": 2**63}
-TWICE, QUOTE, DOUBLE_QUOTE = "already set in map", "'", '"'
 STRICT = "strict decoding error: "
 
 Values = dict[str, Any]
@@ -58,21 +55,13 @@ def refused(text: str) -> ConfigurationError:
 
 def parse_yaml(text: str) -> tuple[list[str], Any]:
     """The first document, and what stands twice in it. Raises ConfigurationError for what is no YAML."""
+    twice: list[YAMLError] = []
     try:
-        return [], next(iter(yaml.load_all(text, Loader)), None)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error)
-        if TWICE not in problem:
-            line = f"line {mark.line + 1}: " if mark else ""
-            raise refused(f"yaml: {line}{problem}") from None
-        line = f"  line {mark.line + 1}: " if mark else ""
-        return [f"yaml: unmarshal errors:\n{line}{problem.replace(QUOTE, DOUBLE_QUOTE)}"], last_of_each(text)
-
-
-def last_of_each(text: str) -> Any:
-    """The document where a key stands twice: the last one counts."""
-    return next(iter(yaml.load_all(text, yaml.SafeLoader)), None)
+        document = read(text, twice=twice)
+    except YAMLError as error:
+        raise refused(f"yaml: {error}") from None
+    lines = "".join(f"\n  {error}" for error in twice)
+    return [f"yaml: unmarshal errors:{lines}"] if twice else [], document
 
 
 def header(values: Mapping[str, Any], version: str, kind: str, text: str) -> tuple[str, str]:
