@@ -9,7 +9,6 @@ and deleted one at a time, so a plugin that never answers Allocate holds up ever
 admitted pods start side by side.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from kubedev.api.objects import Pod
 from kubedev.kubelet import pod_resources
 from kubedev.kubelet.admission import Admission, admit
 from kubedev.kubelet.devices import device_manager, registration
-from kubedev.kubelet.devices.capacity import allocated_resources_status, pods_to_update
+from kubedev.kubelet.devices.capacity import pods_to_update
 from kubedev.kubelet.devices.run_options import start_container
 from kubedev.kubelet.events import (
     Answered,
@@ -36,7 +35,6 @@ from kubedev.kubelet.events import (
     PodDeleted,
     PodResourcesAsked,
     PodResourcesReply,
-    PodStatus,
     PodTerminated,
     Reply,
     SourcesReady,
@@ -46,10 +44,10 @@ from kubedev.kubelet.events import (
 from kubedev.kubelet.kubelet_state import Effects, KubeletState, Stepped, Talk, new_kubelet
 from kubedev.kubelet.memory.memory_manager import add_container
 from kubedev.kubelet.node_status import restart, write_node_status
+from kubedev.kubelet.pod_status import evict, evicted, status, tell, with_pod
 from kubedev.kubelet.pods import (
     PodRecord,
     all_have_run,
-    api_phase,
     ended,
     held_back,
     moved,
@@ -58,7 +56,6 @@ from kubedev.kubelet.pods import (
     to_start,
     to_stop,
 )
-from kubedev.kubelet.pressure.messages import Kill
 from kubedev.kubelet.topology.providers import within
 
 __all__ = ["KubeletState", "Talk", "new_kubelet", "step"]
@@ -78,7 +75,7 @@ def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
             changed = pods_to_update(state.devices, resource, devices)
             state = replace(state, devices=device_manager.list_and_watch(state.devices, resource, devices))
             state, effects = write_node_status(state, now)
-            statuses = [_status(state, state.pods[uid]) for uid in changed if uid in state.pods]
+            statuses = [status(state, state.pods[uid]) for uid in changed if uid in state.pods]
             return state, (*effects, *statuses)
         case StreamEnded(client):
             manager, close = device_manager.stream_ended(state.devices, client, now)
@@ -179,10 +176,6 @@ def _finished(state: KubeletState, talk: Talk, result: Any, now: float) -> Stepp
 # Pods
 
 
-def _with_pod(state: KubeletState, record: PodRecord) -> KubeletState:
-    return replace(state, pods={**state.pods, record.pod.uid: record})
-
-
 def _sync_loop(state: KubeletState, now: float) -> Stepped:
     """Take what waits, one after another, until an admission has to wait for a plugin, or for pods that go."""
     effects: Effects = ()
@@ -208,58 +201,31 @@ def _bound(state: KubeletState, event: PodBound, now: float) -> Stepped:
     pod = event.pod
     record = replace(state.found.get(pod.uid, PodRecord(pod)), pod=pod)
     if pod.deletion_timestamp is not None:
-        return _delete(_with_pod(state, record), pod.uid)
+        return _delete(with_pod(state, record), pod.uid)
     if pod.phase in ("Succeeded", "Failed"):
         if not record.running:
             return state, ()
         record = moved(record, "refused before the restart", pod.reason, pod.message)
         record = replace(record, told=(pod.phase, pod.reason, pod.message))
-        return _with_pod(state, record), tuple(StopContainer(pod.uid, name) for name in to_stop(record))
-    return _begin(_with_pod(state, moved(record, "its turn")), event, now)
+        return with_pod(state, record), tuple(StopContainer(pod.uid, name) for name in to_stop(record))
+    return _begin(with_pod(state, moved(record, "its turn")), event, now)
 
 
 def _admitted(state: KubeletState, uid: str, admission: Admission, now: float) -> Stepped:
     record = replace(state.pods[uid], admission=admission)
     if admission.preemption.victims and not state.making_room:
-        state, effects = _evict(
-            replace(_with_pod(state, record), making_room=uid), admission.preemption.kills
-        )
+        state, effects = evict(replace(with_pod(state, record), making_room=uid), admission.preemption.kills)
         state, more = _room_made(state, now)
         return state, effects + more
     state = replace(state, making_room="")
     if admission.admit:
-        state, effects = _sync_pod(_with_pod(state, moved(record, "admitted")), uid, now)
+        state, effects = _sync_pod(with_pod(state, moved(record, "admitted")), uid, now)
     else:
         record = moved(record, "refused", admission.reason, f"Pod was rejected: {admission.message}")
-        state, effects = _tell(_with_pod(state, record), uid)
+        state, effects = tell(with_pod(state, record), uid)
     stops = tuple(StopContainer(uid, name) for name in to_stop(state.pods[uid]))
     state, more = _sync_loop(state, now)
     return state, effects + stops + more
-
-
-def _evict(state: KubeletState, kills: Iterable[Kill]) -> Stepped:
-    """Begin to end pods; each fails with its reason when its containers have ended, at once if none runs."""
-    effects: Effects = ()
-    for kill in kills:
-        before = state.pods.get(kill.uid)
-        if before is None or before.phase not in ("Starting", "Running"):  # it is going already
-            continue
-        record = moved(before, "evicted", kill.reason, kill.message)
-        record = replace(record, disruption_target=kill.disruption_target, waiting_for="")
-        stops = tuple(
-            StopContainer(kill.uid, name) for name in to_stop(record) if name not in to_stop(before)
-        )
-        state, more = _evicted(_with_pod(state, record), kill.uid)
-        effects += stops + more
-    return state, effects
-
-
-def _evicted(state: KubeletState, uid: str) -> Stepped:
-    """Say that an evicted pod has failed, once none of its containers runs."""
-    record = state.pods[uid]
-    if record.phase != "Evicting" or record.running:
-        return state, ()
-    return _tell(_with_pod(state, moved(record, "its containers ended", record.reason, record.message)), uid)
 
 
 def _room_made(state: KubeletState, now: float) -> Stepped:
@@ -273,47 +239,26 @@ def _room_made(state: KubeletState, now: float) -> Stepped:
     return _admitted(state, record.pod.uid, record.admission, now)
 
 
-def _status(state: KubeletState, record: PodRecord) -> PodStatus:
-    uid = record.pod.uid
-    health = tuple(
-        (container.name, resource, device, state_of)
-        for container in record.pod.containers
-        for resource, devices in allocated_resources_status(state.devices, uid, container.name).items()
-        for device, state_of in devices.items()
-    )
-    target = record.disruption_target if record.phase == "Failed" else ""
-    return PodStatus(uid, api_phase(record), record.reason, record.message, health, target)
-
-
-def _tell(state: KubeletState, uid: str) -> Stepped:
-    """Write the pod's status, if it is not what the API server has already."""
-    record = state.pods[uid]
-    told = (api_phase(record), record.reason, record.message)
-    if told == record.told or record.phase == "Evicting":
-        return state, ()
-    return _with_pod(state, replace(record, told=told)), (_status(state, record),)
-
-
 def _sync_pod(state: KubeletState, uid: str, now: float) -> Stepped:
     """Begin to start the containers whose turn it is, and say what has become of the pod."""
     effects: Effects = ()
     # A start that needs no answer is over at once, and may bring the next one with it.
     while outcome(state.pods[uid]) is None and (due := to_start(state.pods[uid], now)):
         record = restarting(state.pods[uid], due[0].name, now)
-        state, more = _begin(_with_pod(state, record), (uid, due[0].name), now)
+        state, more = _begin(with_pod(state, record), (uid, due[0].name), now)
         effects += more
         if state.pods[uid].waiting_for:
             break
     record = state.pods[uid]
     if record.phase == "Starting" and all_have_run(record):
-        state, more = _tell(_with_pod(state, moved(record, "all containers run")), uid)
+        state, more = tell(with_pod(state, moved(record, "all containers run")), uid)
         record, effects = state.pods[uid], effects + more
     what = outcome(record)
     if what is not None and record.active and not record.running:
         record = moved(record, what)
     elif not record.waiting_for and (held := held_back(record, now)):
         record = replace(record, reason="CrashLoopBackOff", message=_back_off(record.pod, *held))
-    state, more = _tell(_with_pod(state, record), uid)
+    state, more = tell(with_pod(state, record), uid)
     return state, effects + more
 
 
@@ -333,10 +278,10 @@ def _start(state: KubeletState, uid: str, container: str, result: Any, now: floa
     record = replace(record, starting=record.starting - {container})
     if isinstance(result, str):
         record = replace(record, waiting_for=container, reason="CreateContainerConfigError", message=result)
-        return _tell(_with_pod(state, record), uid)
+        return tell(with_pod(state, record), uid)
     record = replace(record, running=record.running | {container}, reason="", message="", waiting_for="")
     state = replace(state, memory=add_container(state.memory, record.pod, container))
-    state, effects = _sync_pod(_with_pod(state, record), uid, now)
+    state, effects = _sync_pod(with_pod(state, record), uid, now)
     return state, (start_container(record.pod, _container(record.pod, container), result), *effects)
 
 
@@ -345,7 +290,7 @@ def _try_again(state: KubeletState, now: float) -> Stepped:
     effects: Effects = ()
     for uid, record in state.pods.items():
         if record.phase in ("Starting", "Running") and (record.waiting_for or record.reason):
-            state = _with_pod(state, replace(state.pods[uid], waiting_for=""))
+            state = with_pod(state, replace(state.pods[uid], waiting_for=""))
             state, more = _sync_pod(state, uid, now)
             effects += more
     return state, effects
@@ -361,7 +306,7 @@ def _delete(state: KubeletState, uid: str) -> Stepped:
         return _gone(state, uid)
     after = moved(record, "deleted")
     stops = tuple(StopContainer(uid, name) for name in to_stop(after) if name not in to_stop(record))
-    return _with_pod(state, after), stops
+    return with_pod(state, after), stops
 
 
 def _gone(state: KubeletState, uid: str) -> Stepped:
@@ -373,11 +318,11 @@ def _container_exited(state: KubeletState, uid: str, container: str, exit_code: 
     if before is None:
         return state, ()
     record = ended(before, container, exit_code, now)
-    state = _with_pod(state, record)
+    state = with_pod(state, record)
     if record.phase == "Terminating" and not record.running:
         return _chain(state, now, lambda state, _: _gone(state, uid), _room_made)
     if record.phase == "Evicting" and not record.running:
-        return _chain(state, now, lambda state, _: _evicted(state, uid), _room_made)
+        return _chain(state, now, lambda state, _: evicted(state, uid), _room_made)
     stops = tuple(StopContainer(uid, name) for name in to_stop(record) if name not in to_stop(before))
     if record.phase not in ("Starting", "Running"):
         return state, stops
