@@ -5,9 +5,9 @@ things use these, only `wire` knows protobuf. Maps are kept as tuples of pairs s
 hashable and keeps its order.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
 __all__ = [
     "HEALTHY",
@@ -34,6 +34,7 @@ __all__ = [
     "RegisterRequest",
     "Request",
     "RpcError",
+    "converse",
 ]
 
 VERSION = "v1beta1"
@@ -201,3 +202,16 @@ R = TypeVar("R")
 # A conversation with plugins, without I/O: yields (state so far, next call), is sent (state now, answer) as other
 # events go on meanwhile, and returns (state, result). Run again from the same answers it does the same.
 Conversation = Generator[tuple[S, Call], tuple[S, Answer], tuple[S, R]]
+
+
+def converse(conversation: Conversation[S, R], answer: Callable[[Call], Answer]) -> tuple[S, R]:
+    """Carry a conversation to its end, each call answered by `answer`, while nothing else goes on.
+
+    Returns what the conversation returns: the state reached, and its result.
+    """
+    try:
+        state, call = next(conversation)
+        while True:
+            state, call = conversation.send((state, answer(call)))
+    except StopIteration as done:
+        return cast(tuple[S, R], done.value)

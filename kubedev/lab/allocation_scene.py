@@ -3,7 +3,7 @@
 Eight devices, d0 to d3 on NUMA node 0 and d4 to d7 on node 1. The decision is the kubelet's own.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from kubedev.api.messages import (
     PreferredAllocationRequest,
     PreferredAllocationResponse,
     RpcError,
+    converse,
 )
 from kubedev.deviceplugin.preference import preferred_allocation
 from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
@@ -43,7 +44,6 @@ __all__ = [
     "AllocationScene",
     "Prefer",
     "allocation_scene",
-    "carry",
     "decide",
     "draw_allocation",
     "edge_of_alignment",
@@ -181,7 +181,7 @@ def decide(
             return RpcError("Unknown", str(error))
         return PreferredAllocationResponse(wishes)
 
-    return carry(devices_to_allocate(state, scene.request, scene.reusable, mask), answer)[1]
+    return converse(devices_to_allocate(state, scene.request, scene.reusable, mask), answer)[1]
 
 
 def first_question(scene: AllocationScene, mask: int | None = None) -> Rows:
@@ -199,19 +199,6 @@ def steps(decision: DevicesToAllocate) -> Rows:
     heads = [say(f"table.{head}") for head in ("rule", "among", "taken", "why")]
     rows = [(s.rule, natural_list(s.offered), natural_list(s.taken), s.why) for s in decision.steps]
     return Rows(heads, rows)
-
-
-def carry(
-    conversation: Generator[tuple[S, Call], tuple[S, Answer], R], answer: Callable[[Call], Answer]
-) -> R:
-    """Carry a conversation to its end: `answer` is the plugin."""
-    try:
-        state, call = next(conversation)
-        while True:
-            state, call = conversation.send((state, answer(call)))
-    except StopIteration as end:
-        result: R = end.value
-        return result
 
 
 # Pictures

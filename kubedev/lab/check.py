@@ -5,6 +5,7 @@ from html import escape
 from typing import Protocol, TypeVar
 
 from kubedev.cluster.state import ClusterState
+from kubedev.kubelet.devices.holdings import who_holds
 from kubedev.views.catalogue import say
 
 __all__ = ["Checked", "Invariant", "check", "devices_of", "no_device_twice", "only_healthy_devices", "runs"]
@@ -72,16 +73,11 @@ def runs(*pods: str) -> Invariant:
 def devices_of(state: ClusterState) -> Iterator[tuple[str, str, str, str]]:
     """All devices that pods hold, as (pod, node, resource, device)."""
     for node, agent in state.kubelets.items():
-        for uid, containers in agent.devices.pod_devices.items():
-            if uid not in state.store.pods or state.store.pods[uid].phase in ("Failed", "Succeeded"):
-                continue
-            held = {
-                (resource, device)
-                for resources in containers.values()
-                for resource, info in resources.items()
-                for device in info.devices
-            }
-            for resource, device in sorted(held):
+        held = {
+            (holding.pod_uid, holding.resource, holding.device): None for holding in who_holds(agent.devices)
+        }
+        for uid, resource, device in held:  # a record of an ended init container may hold it, too
+            if uid in state.store.pods and state.store.pods[uid].phase not in ("Failed", "Succeeded"):
                 yield state.store.pods[uid].name, node, resource, device
 
 

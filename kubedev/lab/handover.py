@@ -17,6 +17,7 @@ from kubedev.api.messages import (
     Call,
     ContainerAllocateResponse,
     RpcError,
+    converse,
 )
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
@@ -26,7 +27,7 @@ from kubedev.deviceplugin.plugin import Plugin, answer
 from kubedev.kubelet.devices.device_manager import allocate
 from kubedev.kubelet.devices.devices import container_devices
 from kubedev.kubelet.events import Ask, StartContainer
-from kubedev.lab.allocation_scene import RESOURCE, allocation_scene, carry
+from kubedev.lab.allocation_scene import RESOURCE, allocation_scene
 from kubedev.lab.lookup import plugin_key
 from kubedev.lab.rows import Rows
 from kubedev.lab.session import Lab
@@ -173,7 +174,7 @@ def _allocated(kind: str, switches: frozenset[str], needed: int) -> tuple[str, s
         return AllocateResponse() if kind == "empty" else answer(plugin, request)
 
     start = replace(scene.state, switches=switches)
-    state, decision = carry(allocate(start, pod, pod.containers[0], [pod]), told)
+    state, decision = converse(allocate(start, pod, pod.containers[0], [pod]), told)
     held = container_devices(state.pod_devices, "web", "main", RESOURCE)
     marked = state.allocated_devices.get(RESOURCE, frozenset())
     return natural_list(held or frozenset()), natural_list(marked), decision.error or "–"

@@ -2,6 +2,7 @@
 
 from kubedev.api.objects import Pod
 from kubedev.cluster.state import ClusterState
+from kubedev.kubelet.devices.holdings import who_holds
 
 __all__ = ["devices_of", "find_pod", "node_name", "plugin_key"]
 
@@ -19,9 +20,8 @@ def devices_of(state: ClusterState, pod: Pod) -> tuple[str, ...]:
     """The ids of the devices that a pod holds, whatever their resource."""
     if pod.node_name not in state.kubelets:
         return ()
-    held = state.kubelets[pod.node_name].devices.pod_devices.get(pod.uid, {})
-    ids = {i for resources in held.values() for info in resources.values() for i in info.devices}
-    return tuple(sorted(ids))
+    held = who_holds(state.kubelets[pod.node_name].devices)
+    return tuple(sorted({holding.device for holding in held if holding.pod_uid == pod.uid}))
 
 
 def node_name(state: ClusterState, node: str) -> str:

@@ -17,6 +17,7 @@ from kubedev.api.messages import (
     ContainerAllocateResponse,
     Device,
     DevicePluginOptions,
+    converse,
 )
 from kubedev.api.names import CPU
 from kubedev.api.objects import Container, Node, Pod
@@ -205,13 +206,7 @@ class Machine:
     ) -> tuple["Machine", TopologyAdmission]:
         """The machine after the topology manager's admission of a pod, with all that was decided."""
         state = _with_pod(self.kubelet, pod, "Admitting")
-        conversation = admit(self.manager(policy, scope), state, pod, state.providers)
-        try:
-            state, call = next(conversation)
-            while True:
-                state, call = conversation.send((state, _answer(call)))
-        except StopIteration as end:
-            state, admission = end.value
+        state, admission = converse(admit(self.manager(policy, scope), state, pod, state.providers), _answer)
         return Machine(_with_pod(state, pod, "Failed" if admission.refusal else "Running")), admission
 
     # Inside

@@ -1,6 +1,13 @@
 """The moments that `images/` shows; the decisions in them are taken by the rooms they belong to."""
 
-from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions, PreferredAllocationResponse
+from kubedev.api.messages import (
+    HEALTHY,
+    UNHEALTHY,
+    Device,
+    DevicePluginOptions,
+    PreferredAllocationResponse,
+    converse,
+)
 from kubedev.api.objects import Pod
 from kubedev.api.qos import compute_pod_qos
 from kubedev.api.requests import pod_arithmetic as work_out
@@ -178,14 +185,8 @@ def _answered(
     state: DeviceManagerState, request: DeviceRequest, preferred: tuple[str, ...]
 ) -> DevicesToAllocate:
     """Carry the conversation: the plugin prefers what is given."""
-    conversation = devices_to_allocate(state, request, affinity=0b01)
-    state, _ = next(conversation)
-    try:
-        conversation.send((state, PreferredAllocationResponse((preferred,))))
-    except StopIteration as end:
-        decision: DevicesToAllocate = end.value[1]
-        return decision
-    raise AssertionError("the plugin is asked once")
+    asked = devices_to_allocate(state, request, affinity=0b01)
+    return converse(asked, lambda _: PreferredAllocationResponse((preferred,)))[1]
 
 
 def numa_board() -> Picture:

@@ -19,13 +19,14 @@ from kubedev.api.messages import (
     ContainerAllocateResponse,
     Device,
     PreferredAllocationResponse,
+    converse,
 )
 from kubedev.kubelet.devices.capacity import list_and_watch
 from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.devices.device_manager import allocate
 from kubedev.kubelet.devices.devices import DeviceManagerState
 from tests.unit.node_world import GPU, pod
-from tests.vectors.fake_plugin import connect, talk
+from tests.vectors.fake_plugin import connect
 
 GO_RATIO = 0.55 / 0.0065  # Go's time over the set difference's
 PREFERRED = PreferredAllocationResponse((tuple(f"d{i}" for i in range(128, 136)),))
@@ -75,7 +76,7 @@ def test_allocate_8_of_1024_with_a_hint(
     wants = pod("p", gpu=8)
 
     def run() -> object:
-        return talk(allocate(state, wants, wants.containers[0], [wants], affinity=0b10), plugin)
+        return converse(allocate(state, wants, wants.containers[0], [wants], affinity=0b10), plugin)
 
     after, decision = benchmark(run)
     assert decision.error is None

@@ -19,6 +19,7 @@ from kubedev.api.messages import (
     PreferredAllocationResponse,
     PreStartContainerRequest,
     RpcError,
+    converse,
 )
 from kubedev.kubelet import events as k
 from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
@@ -26,7 +27,7 @@ from kubedev.kubelet.devices.capacity import list_and_watch
 from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.devices.devices import DeviceManagerState
 from tests.unit.node_world import GPU, World, container, ids, pod
-from tests.vectors.fake_plugin import connect, talk
+from tests.vectors.fake_plugin import connect
 
 GONE = "no healthy devices present; cannot allocate unhealthy devices example.com/gpu"
 PREFERS = DevicePluginOptions(get_preferred_allocation_available=True)
@@ -158,7 +159,7 @@ def choose(
     affinity: int | None = None,
 ) -> tuple[DeviceManagerState, DevicesToAllocate]:
     request = DeviceRequest("pod", "c", GPU, required)
-    return talk(devices_to_allocate(state, request, affinity=affinity), plugin)
+    return converse(devices_to_allocate(state, request, affinity=affinity), plugin)
 
 
 LOST = RpcError("Unknown", "GPU is lost")

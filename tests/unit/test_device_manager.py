@@ -17,6 +17,7 @@ from kubedev.api.messages import (
     Mount,
     RegisterRequest,
     RpcError,
+    converse,
 )
 from kubedev.api.switches import SWITCHES, check_switches
 from kubedev.kubelet.devices.allocation import DeviceRequest, devices_to_allocate
@@ -54,7 +55,7 @@ from kubedev.kubelet.devices.registration import (
 )
 from kubedev.kubelet.devices.run_options import Conflict, device_run_container_options
 from tests.unit.node_world import GPU, container, ids, pod
-from tests.vectors.fake_plugin import connect, talk
+from tests.vectors.fake_plugin import connect
 
 FIXED = DeviceManagerState(switches=frozenset({"121994"}))
 NO_SPECS = ContainerAllocateResponse()
@@ -120,12 +121,12 @@ def test_register_shows_how_far_it_is() -> None:
 def test_an_answer_of_another_kind_is_the_drivers_fault() -> None:
     request = RegisterRequest(endpoint="gpu.sock", resource_name=GPU)
     with pytest.raises(TypeError, match="expected DevicePluginOptions or RpcError, got Empty"):
-        talk(register(DeviceManagerState(), request, "/plugins", 1), lambda call: Empty())
+        converse(register(DeviceManagerState(), request, "/plugins", 1), lambda call: Empty())
 
 
 def refused(state: DeviceManagerState, client: int) -> DeviceManagerState:
     request = RegisterRequest(endpoint="other.sock", resource_name=GPU)
-    state, error = talk(
+    state, error = converse(
         register(state, request, "/plugins", client),
         lambda call: Empty() if call.method == "Dial" else RpcError("Unimplemented", "unknown service"),
     )
@@ -258,7 +259,7 @@ def test_every_step_says_what_was_offered_and_taken() -> None:
     devices = tuple(Device(f"d{i}", numa_nodes=nodes) for i, nodes in enumerate(numa))
     state = list_and_watch(connect(DeviceManagerState(), GPU, preferred=False), GPU, devices)
     request = DeviceRequest("p", "c", GPU, 4)
-    _, decision = talk(
+    _, decision = converse(
         devices_to_allocate(state, request, frozenset({"d1"}), affinity=0b01), lambda call: Empty()
     )
     assert [(step.rule, step.taken) for step in decision.steps] == [
@@ -278,7 +279,7 @@ def test_an_error_of_the_second_resource_keeps_the_first_in_memory_only() -> Non
         connect(state, "example.com/nic", 2, preferred=False), "example.com/nic", ids("n0")
     )
     wants = pod("p", container(gpu=1, nic=2))
-    after, decision = talk(
+    after, decision = converse(
         allocate(state, wants, wants.containers[0], [wants]), lambda call: AllocateResponse((NO_SPECS,))
     )
     assert [d.error is None for d in decision.decisions] == [True, False]
@@ -297,9 +298,9 @@ def test_a_start_without_a_record_allocates_again() -> None:
         return AllocateResponse((ContainerAllocateResponse(envs=(("A", "1"),)),))
 
     c = wants.containers[0]
-    unchanged, options = talk(get_device_run_container_options(state, wants, c, []), plugin)
+    unchanged, options = converse(get_device_run_container_options(state, wants, c, []), plugin)
     assert (unchanged, options, asked) == (state, None, []), "the pod is no longer active"
-    state, options = talk(get_device_run_container_options(state, wants, c, [wants]), plugin)
+    state, options = converse(get_device_run_container_options(state, wants, c, [wants]), plugin)
     assert asked == ["Allocate"]
     assert options is not None
     assert not isinstance(options, str)
@@ -310,7 +311,7 @@ def test_after_a_restart_pre_start_waits_for_the_plugin() -> None:
     state = restart(None, now=0.0)
     state = replace(state, allocated_devices={GPU: frozenset()})
     wants = pod("p", gpu=1)
-    state, error = talk(
+    state, error = converse(
         get_device_run_container_options(state, wants, wants.containers[0], [wants]), lambda call: Empty()
     )
     assert error == f"endpoint not found in cache for a registered resource: {GPU}"

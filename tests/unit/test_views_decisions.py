@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubedev.api.messages import UNHEALTHY, Device, DevicePluginOptions, PreferredAllocationResponse
+from kubedev.api.messages import UNHEALTHY, Device, DevicePluginOptions, PreferredAllocationResponse, converse
 from kubedev.api.objects import Pod
 from kubedev.api.qos import compute_pod_qos
 from kubedev.api.requests import pod_arithmetic
@@ -79,12 +79,8 @@ def allocate(
         endpoints={GPU: 1},
     )
     conversation = devices_to_allocate(state, DeviceRequest("u", "trainer", GPU, required), affinity=mask)
-    try:
-        state, _ = next(conversation)
-        conversation.send((state, PreferredAllocationResponse((tuple(map(str, preferred)),))))
-    except StopIteration as end:
-        return end.value[1], devices
-    raise AssertionError("asked twice")
+    answer = PreferredAllocationResponse((tuple(map(str, preferred)),))
+    return converse(conversation, lambda _: answer)[1], devices
 
 
 @pytest.mark.parametrize("required", [2, 3, 4])

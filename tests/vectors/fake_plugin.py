@@ -1,8 +1,7 @@
 """The recorded plugins' ways to answer, and a driver that carries a conversation with them to its end."""
 
 import re
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from kubedev.api.messages import (
     HEALTHY,
@@ -10,7 +9,6 @@ from kubedev.api.messages import (
     Answer,
     Call,
     ContainerPreferredAllocationRequest,
-    Conversation,
     Device,
     DevicePluginOptions,
     Empty,
@@ -18,23 +16,11 @@ from kubedev.api.messages import (
     PreferredAllocationResponse,
     RegisterRequest,
     RpcError,
+    converse,
 )
 from kubedev.kubelet.devices.devices import DeviceManagerState
 from kubedev.kubelet.devices.registration import register
 from kubedev.kubelet.topology.bitmask import mask_of
-
-S = TypeVar("S")
-R = TypeVar("R")
-
-
-def talk(conversation: Conversation[S, R], plugin: Callable[[Call], Answer]) -> tuple[S, R]:
-    """Carry a conversation on with one plugin's answers, nothing else going on meanwhile."""
-    try:
-        state, call = next(conversation)
-        while True:
-            state, call = conversation.send((state, plugin(call)))
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
 
 
 def devices(listed: list[dict[str, Any]]) -> tuple[Device, ...]:
@@ -60,7 +46,7 @@ def connect(
     """The state after a plugin registered and told its options."""
     options = DevicePluginOptions(get_preferred_allocation_available=preferred)
     request = RegisterRequest(endpoint="plugin.sock", resource_name=resource)
-    state, error = talk(
+    state, error = converse(
         register(state, request, "/plugins", client),
         lambda call: Empty() if call.method == "Dial" else options,
     )

@@ -12,13 +12,14 @@ from kubedev.api.messages import (
     Call,
     ContainerAllocateResponse,
     RpcError,
+    converse,
 )
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
 from kubedev.kubelet.devices.capacity import list_and_watch
 from kubedev.kubelet.devices.device_manager import allocate
 from kubedev.kubelet.devices.devices import DeviceAllocateInfo, DeviceManagerState, Ids, allocated_by, insert
-from tests.vectors.fake_plugin import Preferring, connect, devices, mask, plain, talk
+from tests.vectors.fake_plugin import Preferring, connect, devices, mask, plain
 from tests.vectors.runner import unequal
 
 
@@ -79,7 +80,9 @@ def _steps(given: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for name in [*containers, *again]:
         plugins = Plugins(given["resources"])
         before = state.devices_to_reuse.get("pod", {})
-        state, decision = talk(allocate(state, pod, containers[name], [*active, pod], hints[name]), plugins)
+        state, decision = converse(
+            allocate(state, pod, containers[name], [*active, pod], hints[name]), plugins
+        )
         held = {r: i.devices for r, i in state.pod_devices.get("pod", {}).get(name, {}).items()}
         after = state.devices_to_reuse.get("pod", {})
         yield {

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from kubedev.api.messages import ContainerAllocateResponse
+from kubedev.api.messages import ContainerAllocateResponse, converse
 from kubedev.kubelet.devices.allocation import DeviceRequest, devices_to_allocate, filter_by_affinity
 from kubedev.kubelet.devices.capacity import list_and_watch
 from kubedev.kubelet.devices.devices import DeviceAllocateInfo, DeviceManagerState, allocated_by, insert
-from tests.vectors.fake_plugin import Preferring, connect, devices, mask, plain, talk
+from tests.vectors.fake_plugin import Preferring, connect, devices, mask, plain
 
 RESOURCE = "example.com/gpu"
 NO_SPECS = ContainerAllocateResponse()
@@ -45,7 +45,7 @@ def differences(case: dict[str, Any]) -> list[str]:
         state = replace(state, healthy_devices={})
     request = DeviceRequest("pod", "c", RESOURCE, given["required"])
     reusable = frozenset(given["reusable"])
-    state, decision = talk(devices_to_allocate(state, request, reusable, mask(given["hint"])), plugin)
+    state, decision = converse(devices_to_allocate(state, request, reusable, mask(given["hint"])), plugin)
     got = decision.devices
     after = state.allocated_devices.get(RESOURCE, frozenset())
     classes = {"aligned": split.aligned, "unaligned": split.unaligned, "no_affinity": split.no_affinity}

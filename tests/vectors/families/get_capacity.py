@@ -4,7 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubedev.api.messages import AllocateRequest, AllocateResponse, Answer, Call, ContainerAllocateResponse
+from kubedev.api.messages import (
+    AllocateRequest,
+    AllocateResponse,
+    Answer,
+    Call,
+    ContainerAllocateResponse,
+    converse,
+)
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
 from kubedev.kubelet.devices.capacity import get_capacity, list_and_watch
@@ -16,7 +23,7 @@ from kubedev.kubelet.devices.devices import (
     get_allocatable_devices,
 )
 from kubedev.kubelet.devices.registration import plugin_disconnected
-from tests.vectors.fake_plugin import connect, devices, plain, preferred_allocation, stopped, talk
+from tests.vectors.fake_plugin import connect, devices, plain, preferred_allocation, stopped
 
 
 def plugin(call: Call) -> Answer:
@@ -69,7 +76,7 @@ class World:
         resource = event["resource"]
         container = Container("c", limits={resource: Quantity.of(event.get("count", 0))})
         pod = self.pods[event["pod"]] = Pod(event["pod"], uid=event["pod"], containers=(container,))
-        self.state, decision = talk(allocate(self.state, pod, container, self.pods.values()), plugin)
+        self.state, decision = converse(allocate(self.state, pod, container, self.pods.values()), plugin)
         held = container_devices(self.state.pod_devices, pod.uid, "c", resource)
         return {
             "error": stopped(plain(decision.error)),

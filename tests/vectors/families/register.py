@@ -2,17 +2,9 @@
 
 from typing import Any
 
-from kubedev.api.messages import (
-    Answer,
-    Call,
-    DevicePluginOptions,
-    Empty,
-    RegisterRequest,
-    RpcError,
-)
+from kubedev.api.messages import Answer, Call, DevicePluginOptions, Empty, RegisterRequest, RpcError, converse
 from kubedev.kubelet.devices.devices import DeviceManagerState
 from kubedev.kubelet.devices.registration import register, server_socket_error, socket_path, validate_plugin
-from tests.vectors.fake_plugin import talk
 
 SOCKET_DIR = "/plugins"
 
@@ -36,5 +28,5 @@ def answer(case: dict[str, Any]) -> dict[str, Any]:
         return DevicePluginOptions()
 
     request = RegisterRequest(case["version"], case["endpoint"], case["resource_name"])
-    _, error = talk(register(DeviceManagerState(), request, SOCKET_DIR, 1), plugin)
+    _, error = converse(register(DeviceManagerState(), request, SOCKET_DIR, 1), plugin)
     return {"error": error}
