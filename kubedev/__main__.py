@@ -18,6 +18,7 @@ COMMANDS = {
         "be a kubelet's device manager on a socket directory, for any plugin",
     ),
     "plugin": ("kubedev.wire.plugin_process", "be a device plugin, for any kubelet"),
+    "devices": ("kubedev.tools.devices", "ask a kubelet who holds which devices, by NUMA node"),
     "slides": ("kubedev.tools.slides", "make slides of labs"),
 }
 

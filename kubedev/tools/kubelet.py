@@ -71,7 +71,7 @@ class KubeletTool:
     Raises SocketDirectoryError where the directory cannot be used.
     """
 
-    def __init__(self, directory: str, numa: int, say: Say) -> None:
+    def __init__(self, directory: str, numa: int, say: Say, pod_resources: str | None = None) -> None:
         self.directory = os.path.abspath(directory)
         self._say = say
         self._inbox: SimpleQueue[KubeletEvent | str] = SimpleQueue()
@@ -81,8 +81,14 @@ class KubeletTool:
             topology = TopologyManager.new(BEST_EFFORT, "container", NUMAInfo(tuple(range(numa))))
             self.state = replace(self.state, topology=topology)
         self._written: str | None = None
-        self._wire = KubeletWire(GrpcTransport(self.directory), self._inbox.put, self.directory, count(1))
-        self._say({"event": "listening", "socket": os.path.join(self.directory, KUBELET_SOCKET)})
+        agents = os.path.abspath(pod_resources) if pod_resources else None
+        transport = GrpcTransport(self.directory, agents)
+        self._wire = KubeletWire(transport, self._inbox.put, self.directory, count(1))
+        sockets = {
+            "socket": os.path.join(self.directory, KUBELET_SOCKET),
+            "pod_resources": transport.pod_resources,
+        }
+        self._say({"event": "listening", **sockets})
         self._start(reboot=True)
         self._apply(SourcesReady())
 
@@ -272,6 +278,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--numa", type=int, default=0, metavar="N", help="align devices on N NUMA nodes (policy best-effort)"
     )
+    parser.add_argument(
+        "--pod-resources",
+        metavar="PATH",
+        help="the socket of the PodResources API, by default DIR/pod-resources/kubelet.sock",
+    )
     options = parser.parse_args(argv)
     if not 0 <= options.numa <= 8:
         parser.error(f"--numa: expected 0 to 8 NUMA nodes, got {options.numa}")
@@ -280,17 +291,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdin.isatty() and sys.stdout.isatty():
             from kubedev.tools.kubelet_view import run_on_terminal
 
-            run_on_terminal(options.dir, options.numa)
+            run_on_terminal(options.dir, options.numa, options.pod_resources)
         else:
-            _run_with_lines(options.dir, options.numa)
+            _run_with_lines(options.dir, options.numa, options.pod_resources)
     except SocketDirectoryError as error:
         print(f"kubedev kubelet: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def _run_with_lines(directory: str, numa: int) -> None:
-    tool = KubeletTool(directory, numa, _print)
+def _run_with_lines(directory: str, numa: int, pod_resources: str | None) -> None:
+    tool = KubeletTool(directory, numa, _print, pod_resources)
     at_end_signals(lambda: tool.post("quit"))
 
     def read() -> None:

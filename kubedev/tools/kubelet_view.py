@@ -27,10 +27,10 @@ __all__ = ["run_on_terminal", "typed", "view"]
 SHOWN = 64  # devices of a resource; a terminal has no room for thousands
 
 
-def run_on_terminal(directory: str, numa: int) -> None:
+def run_on_terminal(directory: str, numa: int, pod_resources: str | None = None) -> None:
     """Run the tool with a live view until it ends. Raises SocketDirectoryError."""
     log: deque[Line] = deque(maxlen=500)
-    tool = KubeletTool(directory, numa, log.append)
+    tool = KubeletTool(directory, numa, log.append, pod_resources)
     at_end_signals(lambda: tool.post("quit"))
     console = Console()
     line = [""]

@@ -1,4 +1,4 @@
-"""Carries out what a kubelet wants of its plugins, over any transport: replies, calls and streams.
+"""Carries out what a kubelet wants of its plugins and agents, over any transport: replies, calls and streams.
 
 What comes of it is told as events. `carry_out`, `restart` and `close` are called from one thread, `tell` is
 called from any.
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kubedev.api.messages import RegisterRequest
+from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
 from kubedev.kubelet.events import (
     Answered,
     Ask,
@@ -18,6 +19,8 @@ from kubedev.kubelet.events import (
     ListReceived,
     OpenStream,
     PluginRegistering,
+    PodResourcesAsked,
+    PodResourcesReply,
     StreamEnded,
 )
 from kubedev.kubelet.events import Reply as ReplyEffect
@@ -41,7 +44,7 @@ class _Connection:
 class KubeletWire:
     """One kubelet's end of the wire. It listens from the beginning.
 
-    `socket_dir` is the kubelet's own name for the transport's directory. Numbers for Register calls are taken
+    `socket_dir` is the kubelet's own name for the transport's directory. Numbers for calls to the kubelet are taken
     from `ids`.
     """
 
@@ -53,7 +56,9 @@ class KubeletWire:
         self._replies: dict[int, Reply] = {}
         self._connections: list[_Connection] = []
         self._held: list[tuple[str, KubeletEvent]] = []
-        self._listener: Listener = transport.listen(self._on_register)
+        self._agents: dict[int, Callable[[PodResourcesAnswer], None]] = {}
+        self._listeners: list[Listener] = []
+        self._listen()
 
     def carry_out(self, effect: Effect) -> None:
         """Do what concerns plugins; other effects are not looked at."""
@@ -61,6 +66,9 @@ class KubeletWire:
             case ReplyEffect(register_id, _, error):
                 if register_id in self._replies:
                     self._replies.pop(register_id)(error)
+            case PodResourcesReply(request_id, told):
+                if request_id in self._agents:
+                    self._agents.pop(request_id)(told)
             case Ask(call_id, call):
                 connection = self._dial(call.socket) if call.method == "Dial" else self._newest(call.socket)
                 connection.client.ask(call, lambda answer: self._tell(Answered(call_id, answer)))
@@ -122,14 +130,25 @@ class KubeletWire:
     def restart(self) -> None:
         """End the kubelet's end of everything, and listen anew: plugins see a new kubelet.sock."""
         self.close()
-        self._listener = self._transport.listen(self._on_register)
+        self._listen()
 
     def close(self) -> None:
         """Stop listening and close all connections."""
-        self._listener.stop()
+        while self._listeners:
+            self._listeners.pop().stop()
         self._replies.clear()
+        self._agents.clear()
         for connection in list(self._connections):
             self._close(connection)
+
+    def _listen(self) -> None:
+        """Serve plugins and agents, or neither of them."""
+        self._listeners.append(self._transport.listen(self._on_register))
+        try:
+            self._listeners.append(self._transport.serve_pod_resources(self._on_pod_resources))
+        except Exception:
+            self._listeners.pop().stop()
+            raise
 
     def _dial(self, socket: str) -> _Connection:
         """A new connection; older ones to the same socket stay open only while a stream is on them."""
@@ -151,3 +170,10 @@ class KubeletWire:
         register_id = next(self._ids)
         self._replies[register_id] = reply
         self._tell(PluginRegistering(register_id, request))
+
+    def _on_pod_resources(
+        self, request: PodResourcesRequest, reply: Callable[[PodResourcesAnswer], None]
+    ) -> None:
+        request_id = next(self._ids)
+        self._agents[request_id] = reply
+        self._tell(PodResourcesAsked(request_id, request))

@@ -6,8 +6,10 @@ that registers is called back before `start` returns. The contract tests run the
 """
 
 import os
+from collections.abc import Callable
 
 from kubedev.api.messages import VERSION, Answer, Call, Empty, RegisterRequest, RpcError
+from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
 from kubedev.deviceplugin.plugin import Plugin, answer, set_count, set_health
 from kubedev.wire.sockets import KUBELET_SOCKET
 from kubedev.wire.transport import (
@@ -15,12 +17,13 @@ from kubedev.wire.transport import (
     OnEnd,
     OnList,
     OnPluginEvent,
+    OnPodResources,
     OnRegister,
     PluginEvent,
     endpoint_name,
 )
 
-__all__ = ["MemoryClient", "MemoryListener", "MemoryPlugin", "MemoryTransport"]
+__all__ = ["MemoryClient", "MemoryListener", "MemoryPlugin", "MemoryPodResources", "MemoryTransport"]
 
 _CLOSED = RpcError("Canceled", "grpc: the client connection is closing")
 _LOST = RpcError("Unavailable", "error reading from server: EOF")
@@ -32,6 +35,7 @@ class MemoryTransport:
     def __init__(self, directory: str = "/memory") -> None:
         self.directory = directory
         self.on_register: OnRegister | None = None
+        self.on_pod_resources: OnPodResources | None = None
         self.plugins: list[MemoryPlugin] = []
         self.serving: dict[str, MemoryPlugin] = {}
 
@@ -42,6 +46,20 @@ class MemoryTransport:
         for plugin in list(self.plugins):
             plugin.kubelet_appeared()
         return MemoryListener(self)
+
+    def serve_pod_resources(self, on_request: OnPodResources) -> "MemoryPodResources":
+        """Answer `ask_pod_resources` from now on."""
+        self.on_pod_resources = on_request
+        return MemoryPodResources(self)
+
+    def ask_pod_resources(
+        self, request: PodResourcesRequest, on_answer: Callable[[PodResourcesAnswer], None]
+    ) -> None:
+        """Ask as an agent does; `on_answer` is called when the kubelet has come to it."""
+        if self.on_pod_resources is None:
+            on_answer(RpcError("Unavailable", f"connection error: {self.directory}: nobody listens"))
+        else:
+            self.on_pod_resources(request, on_answer)
 
     def connect(self, socket: str) -> "MemoryClient":
         """A client for the plugin at `socket`."""
@@ -57,6 +75,17 @@ class MemoryListener:
     def stop(self) -> None:
         """Serve no more; plugins wait for the next kubelet."""
         self._transport.on_register = None
+
+
+class MemoryPodResources:
+    """The PodResources API while it is served."""
+
+    def __init__(self, transport: MemoryTransport) -> None:
+        self._transport = transport
+
+    def stop(self) -> None:
+        """Serve no more."""
+        self._transport.on_pod_resources = None
 
 
 class MemoryClient:

@@ -1,4 +1,4 @@
-"""Makes v1beta1_pb2.py and its types from v1beta1.proto; needs the extra `proto`.
+"""Makes the *_pb2.py modules and their types from the .proto files; needs the extra `proto`.
 
 Generated code must not be newer than the protobuf that runs it, so the oldest supported tools make it, and
 the result is checked in.
@@ -6,9 +6,10 @@ the result is checked in.
 
 from pathlib import Path
 
-__all__ = ["main", "regenerate"]
+__all__ = ["NAMES", "main", "regenerate"]
 
 HERE = Path(__file__).parent
+NAMES = ("v1beta1", "podresources_v1")
 
 
 def regenerate(target: Path) -> None:
@@ -16,16 +17,17 @@ def regenerate(target: Path) -> None:
     from grpc_tools import protoc
 
     root = HERE.parent.parent
-    source = HERE / "v1beta1.proto"
+    sources = [str(HERE / f"{name}.proto") for name in NAMES]
     options = [f"-I{root}", f"--python_out={target}", f"--pyi_out={target}"]
-    if protoc.main(["protoc", *options, str(source)]) != 0:
-        raise RuntimeError(f"protoc could not compile {source}")
+    if protoc.main(["protoc", *options, *sources]) != 0:
+        raise RuntimeError(f"protoc could not compile {' and '.join(sources)}")
 
 
 def main() -> None:
     """Regenerate in place."""
     regenerate(HERE.parent.parent)
-    print(f"wrote {HERE / 'v1beta1_pb2.py'}")
+    for name in NAMES:
+        print(f"wrote {HERE / name}_pb2.py")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ lie at its path since.
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import grpc
@@ -19,7 +19,7 @@ from kubedev.wire.daemon_threads import DaemonThreads
 from kubedev.wire.sockets import KUBELET_SOCKET, SocketDirectoryError, check_socket_path, is_socket
 from kubedev.wire.transport import OnRegister
 
-__all__ = ["GO_LIMITS", "RegistrationServer", "SocketServer", "target", "unary"]
+__all__ = ["GO_LIMITS", "RegistrationServer", "Replies", "SocketServer", "target", "unary"]
 
 # As a Go peer has them: messages received up to 4 MiB, error texts and other metadata up to 16 MiB.
 GO_LIMITS = [
@@ -29,6 +29,7 @@ GO_LIMITS = [
     ("grpc.absolute_max_metadata_size", 16 * 1024 * 1024),
 ]
 
+R = TypeVar("R")
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
@@ -121,6 +122,38 @@ class SocketServer:
             os.unlink(self.path)
 
 
+class Replies(Generic[R]):
+    """Calls that wait until somebody else has their answer, and are let go when the server stops."""
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+        self._waiting: set[threading.Event] = set()
+
+    def wait(self, ask: Callable[[Callable[[R], None]], None], context: grpc.ServicerContext) -> R:
+        """Hand the function that answers to `ask`, and wait for it to be called; aborts where the kubelet stops."""
+        replied = threading.Event()
+        answers: list[R] = []
+
+        def reply(answer: R) -> None:
+            answers.append(answer)
+            replied.set()
+
+        self._waiting.add(replied)
+        if not self._stopping.is_set():
+            ask(reply)
+            replied.wait()
+        self._waiting.discard(replied)
+        if not answers:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "the kubelet is stopping")
+        return answers[0]
+
+    def stop(self) -> None:
+        """Let all calls go, those that come later too."""
+        self._stopping.set()
+        for replied in list(self._waiting):
+            replied.set()
+
+
 class RegistrationServer:
     """The kubelet's Registration service on `kubelet.sock` in a directory that `sockets.prepare` made ready.
 
@@ -130,8 +163,7 @@ class RegistrationServer:
 
     def __init__(self, directory: str, on_register: OnRegister) -> None:
         self._on_register = on_register
-        self._stopping = threading.Event()
-        self._waiting: set[threading.Event] = set()
+        self._replies: Replies[str | None] = Replies()
         self._server = SocketServer(
             os.path.join(directory, KUBELET_SOCKET), {REGISTER.path: unary(REGISTER, self._register)}
         )
@@ -147,26 +179,11 @@ class RegistrationServer:
 
     def stop(self) -> None:
         """Stop serving: plugins that wait for a reply get an error, no thread and no socket file is left."""
-        self._stopping.set()
-        for replied in list(self._waiting):
-            replied.set()
+        self._replies.stop()
         self._server.stop()
 
     def _register(self, request: RegisterRequest, context: grpc.ServicerContext) -> Empty:
-        replied = threading.Event()
-        errors: list[str | None] = []
-
-        def reply(error: str | None) -> None:
-            errors.append(error)
-            replied.set()
-
-        self._waiting.add(replied)
-        if not self._stopping.is_set():
-            self._on_register(request, reply)
-            replied.wait()
-        self._waiting.discard(replied)
-        if not errors:
-            context.abort(grpc.StatusCode.UNAVAILABLE, "the kubelet is stopping")
-        if errors[0] is not None:
-            context.abort(grpc.StatusCode.UNKNOWN, errors[0])
+        error = self._replies.wait(lambda reply: self._on_register(request, reply), context)
+        if error is not None:
+            context.abort(grpc.StatusCode.UNKNOWN, error)
         return Empty()

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Protocol
 
 from kubedev.api.messages import Answer, Call, Device, RegisterRequest
+from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
 
 __all__ = [
     "Client",
@@ -19,6 +20,7 @@ __all__ = [
     "OnEnd",
     "OnList",
     "OnPluginEvent",
+    "OnPodResources",
     "OnRegister",
     "PluginEvent",
     "PluginHandle",
@@ -31,6 +33,8 @@ __all__ = [
 Reply = Callable[[str | None], None]
 OnRegister = Callable[[RegisterRequest, Reply], None]
 OnAnswer = Callable[[Answer], None]
+# Called with an agent's request and the function that answers it, which is called once, from any thread.
+OnPodResources = Callable[[PodResourcesRequest, Callable[[PodResourcesAnswer], None]], None]
 OnList = Callable[[tuple[Device, ...]], None]
 OnEnd = Callable[[str], None]
 
@@ -117,6 +121,9 @@ class Transport(Protocol):
 
     def listen(self, on_register: OnRegister) -> Listener:
         """Serve the registration of plugins."""
+
+    def serve_pod_resources(self, on_request: OnPodResources) -> Listener:
+        """Serve the PodResources API to the agents of the node."""
 
     def connect(self, socket: str) -> Client:
         """A client for the plugin at `socket`, a path; nothing is sent before its first call (Dial)."""

@@ -8,8 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedev.api import messages as m
+from kubedev.api import podresources as pr
+from kubedev.wire import podresources_v1_pb2 as podresources_pb2
 from kubedev.wire import v1beta1_pb2 as pb
 from kubedev.wire.codec import METHODS, REGISTER, DecodeError, Method
+from kubedev.wire.podresources_codec import METHODS as POD_RESOURCES_METHODS
+from kubedev.wire.podresources_codec import method_of
 
 # Message: field: number, as in k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/api.proto of v1.32.
 FIELDS = {
@@ -37,6 +41,23 @@ FIELDS = {
     "ContainerAllocateResponse": {"envs": 1, "mounts": 2, "devices": 3, "annotations": 4, "cdi_devices": 5},
     "Mount": {"container_path": 1, "host_path": 2, "read_only": 3},
     "DeviceSpec": {"container_path": 1, "host_path": 2, "permissions": 3},
+}
+POD_RESOURCES_FIELDS = {
+    "AllocatableResourcesRequest": {},
+    "AllocatableResourcesResponse": {"devices": 1, "cpu_ids": 2, "memory": 3},
+    "ListPodResourcesRequest": {},
+    "ListPodResourcesResponse": {"pod_resources": 1},
+    "GetPodResourcesRequest": {"pod_name": 1, "pod_namespace": 2},
+    "GetPodResourcesResponse": {"pod_resources": 1},
+    "PodResources": {"name": 1, "namespace": 2, "containers": 3},
+    "ContainerResources": {"name": 1, "devices": 2, "cpu_ids": 3, "memory": 4, "dynamic_resources": 5},
+    "ContainerMemory": {"memory_type": 1, "size": 2, "topology": 3},
+    "ContainerDevices": {"resource_name": 1, "device_ids": 2, "topology": 3},
+    "TopologyInfo": {"nodes": 1},
+    "NUMANode": {"ID": 1},
+    "DynamicResource": {"claim_name": 2, "claim_namespace": 3, "claim_resources": 4},
+    "ClaimResource": {"cdi_devices": 1, "driver_name": 2, "pool_name": 3, "device_name": 4},
+    "CDIDevice": {"name": 1},
 }
 PATHS = [
     "/v1beta1.Registration/Register",
@@ -138,6 +159,50 @@ def test_generated_code_is_up_to_date(tmp_path: Path) -> None:
     from kubedev.wire import regenerate
 
     regenerate.regenerate(tmp_path)
-    for name in ("v1beta1_pb2.py", "v1beta1_pb2.pyi"):
+    for name in (f"{stem}_pb2.{ending}" for stem in regenerate.NAMES for ending in ("py", "pyi")):
         made = (tmp_path / "kubedev" / "wire" / name).read_text()
         assert made == Path(regenerate.__file__).with_name(name).read_text()
+
+
+def test_pod_resources_has_the_numbers_and_paths_of_kubernetes() -> None:
+    file = podresources_pb2.DESCRIPTOR
+    assert file.package == "v1"
+    assert {
+        name: {field.name: field.number for field in message.fields}
+        for name, message in file.message_types_by_name.items()
+    } == POD_RESOURCES_FIELDS
+    assert sorted(method.path for method in POD_RESOURCES_METHODS.values()) == [
+        f"/v1.PodResourcesLister/{name}" for name in ("Get", "GetAllocatableResources", "List")
+    ]
+
+
+held = st.lists(
+    st.builds(pr.ContainerDevices, text, texts, st.none() | st.lists(numbers, max_size=3).map(tuple)),
+    max_size=3,
+).map(tuple)
+memory = st.lists(
+    st.builds(pr.ContainerMemory, text, st.integers(0, 2**64 - 1), st.lists(numbers, max_size=3).map(tuple)),
+    max_size=2,
+).map(tuple)
+cpus = st.lists(numbers, max_size=4).map(tuple)
+in_containers = st.lists(st.builds(pr.ContainerResources, text, held, cpus, memory), max_size=2).map(tuple)
+in_pods = st.builds(pr.PodResources, text, text, in_containers)
+POD_RESOURCES_RESPONSES = {
+    pr.ListPodResourcesRequest: st.builds(
+        pr.ListPodResourcesResponse, st.lists(in_pods, max_size=2).map(tuple)
+    ),
+    pr.GetPodResourcesRequest: st.builds(pr.GetPodResourcesResponse, in_pods),
+    pr.AllocatableResourcesRequest: st.builds(pr.AllocatableResourcesResponse, held, cpus, memory),
+}
+
+
+@given(st.data())
+def test_pod_resources_survive_the_wire(data: st.DataObject) -> None:
+    request = data.draw(
+        st.sampled_from([pr.ListPodResourcesRequest(), pr.AllocatableResourcesRequest()])
+        | st.builds(pr.GetPodResourcesRequest, text, text)
+    )
+    method = method_of(request)
+    assert method.decode_request(method.encode_request(request)) == request
+    response = data.draw(POD_RESOURCES_RESPONSES[type(request)])
+    assert method.decode_response(method.encode_response(response)) == response
