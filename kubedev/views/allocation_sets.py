@@ -5,15 +5,18 @@ Devices with the same fate share a row where there are many, so sixty-four stay 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Literal
 
 from kubedev.api.messages import Device
-from kubedev.kubelet.devices.allocation import DevicesToAllocate, Step
+from kubedev.kubelet.devices.allocation import DevicesToAllocate
 from kubedev.views.catalogue import say
+from kubedev.views.grammar import Card, Column, Facts, picture
 from kubedev.views.masks import mask_words, natural, natural_list
+from kubedev.views.parts import Board, BoardRow, Decision, Decisions, Head, Legend
+from kubedev.views.parts import Device as Shown
 from kubedev.views.path_devices import numa_text, short_names
-from kubedev.views.picture import Band, Cell, Line, Mark, Panel, Picture, Table, Text, legend, table
-from kubedev.views.style import WIDTH, DeviceState, fit, text_width, wrap
+from kubedev.views.picture import Picture, Table, table
+from kubedev.views.style import WIDTH, DeviceState, text_width
 
 __all__ = ["COLUMNS", "allocation_picture"]
 
@@ -33,9 +36,6 @@ COLUMNS = (
 
 _SINGLE = 16
 _LEGEND = (DeviceState.FREE, DeviceState.ALLOCATED, DeviceState.UNHEALTHY, DeviceState.REUSABLE)
-_LABEL_WIDTH = 124.0
-_HEAD = 62.0
-_PITCH = (WIDTH - _LABEL_WIDTH) / len(COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +48,29 @@ class _Row:
 
 
 def allocation_picture(
-    decision: DevicesToAllocate, devices: Mapping[str, Device], affinity: int | None = None, follow: str = ""
+    decision: DevicesToAllocate,
+    devices: Mapping[str, Device],
+    affinity: int | None = None,
+    follow: str = "",
+    width: float = WIDTH,
 ) -> Picture:
     """Draw a decision; `devices` are all of the resource, `follow` is the id of a device to light up."""
     rows = _rows(decision, devices, follow)
-    pitch = 38.0 if len(rows) <= 8 else 30.0 if len(rows) <= 12 else 25.0
-    size = 30.0 if pitch > 30 else pitch - 5
-    marks: list[Mark] = [Panel("sets", 0, 0, WIDTH, _HEAD + pitch * len(rows) + 14)]
-    marks += _headers(decision)
+    size = 30.0 if len(rows) <= 8 else 25.0
     names = short_names(sorted(devices, key=natural))
-    for index, row in enumerate(rows):
-        marks += _row_marks(row, _HEAD + pitch * index, (pitch, size), names, followed=follow in row.ids)
-    bottom = _HEAD + pitch * len(rows) + 28
-    steps = _step_marks(decision, bottom)
+    board = Board(
+        [_head(decision, name) for name in COLUMNS],
+        [_board_row(row, names, size, followed=follow in row.ids) for row in rows],
+        size=size,
+    )
     sentence = _sentence(decision, affinity)
     if follow in devices:
         followed = say("sets.followed", device=follow, path=_path(rows, follow))
         sentence = f"{sentence.removesuffix('.')}. {followed}"
-    height = bottom + _steps_height(decision) + 36
-    title = say("sets.title", container=decision.request.container)
-    alt = say("sets.alt", sentence=sentence)
-    return Picture(
-        title,
-        sentence,
-        height,
-        (*marks, *steps, *legend("legend", 18, height - 8, _LEGEND, preferred=True)),
-        (_sets(decision), _steps(decision)),
-        alt,
-    )
+    steps = Card(say("sets.steps"), Decisions(*_steps(decision), caption=say("table.steps")))
+    legend = Legend(*_LEGEND, preferred=True)
+    body = Column(Facts(_sets(decision)), Card("", board), steps, legend)
+    return picture(say("sets.title", container=decision.request.container), sentence, body, width)
 
 
 def _rows(decision: DevicesToAllocate, devices: Mapping[str, Device], follow: str) -> list[_Row]:
@@ -98,73 +93,30 @@ def _numa(devices: Mapping[str, Device], device: str) -> tuple[int, ...]:
     return (devices[device].numa_nodes or ()) if device in devices else ()
 
 
-def _centre(column: int) -> float:
-    return _LABEL_WIDTH + _PITCH * (column + 0.5)
+def _head(decision: DevicesToAllocate, name: str) -> Head:
+    count = str(len(getattr(decision.sets, name)))
+    return Head(say(f"sets.{name}"), count, say(f"sets.about.{name}"))
 
 
-def _headers(decision: DevicesToAllocate) -> list[Mark]:
-    marks: list[Mark] = []
-    for column, name in enumerate(COLUMNS):
-        x = _centre(column)
-        count = len(getattr(decision.sets, name))
-        tone = "ink" if count else "muted"
-        about = say(f"sets.about.{name}")
-        marks.append(
-            Text(
-                f"head/{name}",
-                x,
-                26,
-                say(f"sets.{name}"),
-                tone=tone,
-                bold=True,
-                anchor="middle",
-                tooltip=about,
-            )
+def _board_row(row: _Row, names: Mapping[str, str], size: float, *, followed: bool) -> BoardRow:
+    listed = ", ".join(row.ids)
+    label = names.get(row.ids[0], "") if len(row.ids) == 1 else str(len(row.ids))
+    cells = [
+        Shown(
+            label,
+            _state(row, name),
+            key=f"row/{row.ids[0]}/{name}",
+            starred=name == "preferred",
+            tooltip=f"{listed}: {say(f'sets.{name}')}",
+            action=f"follow:{row.ids[0]}",
         )
-        marks.append(Text(f"head/{name}/count", x, 47, str(count), tone="muted", anchor="middle"))
-    return marks
-
-
-def _row_marks(
-    row: _Row, y: float, sizes: tuple[float, float], names: Mapping[str, str], *, followed: bool
-) -> list[Mark]:
-    pitch, size = sizes
-    key = f"row/{row.ids[0]}"
-    middle = y + pitch / 2
-    marks: list[Mark] = []
-    if followed:
-        marks.append(Band(f"{key}/band", 6, y, WIDTH - 12, pitch))
-    label = _label(row, names, size)
-    tooltip = ", ".join(row.ids) + f" · {numa_text(row.numa)}"
-    marks.append(Text(f"{key}/label", 18, middle + 5, fit(label, 136), tone="muted", tooltip=tooltip))
-    columns = [column for column, member in enumerate(row.member) if member]
-    taken = row.member[-1]
-    for left, right in pairwise(columns):
-        start, end = _centre(left) + size / 2 + 2, _centre(right) - size / 2 - 2
-        look = "strong" if taken else "faint"
-        marks.append(Line(f"{key}/{COLUMNS[left]}/on", ((start, middle), (end, middle)), look))  # type: ignore[arg-type]
-    for column in columns:
-        text = names.get(row.ids[0], "") if len(row.ids) == 1 else str(len(row.ids))
-        text = text if text_width(text, bold=True) <= size - 4 else ""
-        x = _centre(column) - size / 2
-        name = COLUMNS[column]
-        tip = f"{', '.join(row.ids)}: {say(f'sets.{name}')}"
-        star = name == "preferred"
-        state = _state(row, name)
-        marks.append(
-            Cell(
-                f"{key}/{name}",
-                x,
-                middle - size / 2,
-                size,
-                text,
-                state,
-                starred=star,
-                tooltip=tip,
-                action=f"follow:{row.ids[0]}",
-            )
-        )
-    return marks
+        if member
+        else None
+        for name, member in zip(COLUMNS, row.member, strict=True)
+    ]
+    thread: Literal["faint", "strong"] = "strong" if row.member[-1] else "faint"
+    tooltip = f"{listed} · {numa_text(row.numa)}"
+    return BoardRow(_label(row, names, size), tuple(cells), thread, followed, tooltip)
 
 
 def _label(row: _Row, names: Mapping[str, str], size: float) -> str:
@@ -213,40 +165,17 @@ def _sentence(decision: DevicesToAllocate, affinity: int | None) -> str:
     )
 
 
-def _steps_height(decision: DevicesToAllocate) -> float:
-    error = wrap(decision.error or "", WIDTH - 200, 2)
-    return 44 + 26 * max(len(decision.steps), 1) + 20 * max(len(error) - 1, 0)
-
-
-def _step_marks(decision: DevicesToAllocate, top: float) -> list[Mark]:
+def _steps(decision: DevicesToAllocate) -> list[Decision]:
     failed = decision.error is not None
-    height = _steps_height(decision)
-    marks: list[Mark] = [Panel("steps", 0, top, WIDTH, height, say("sets.steps"))]
-    for index, step in enumerate(decision.steps):
-        y = top + 54 + 26 * index
-        last = failed and index == len(decision.steps) - 1
-        marks += _step(step, index, y, error=last)
-    return marks
-
-
-def _step(step: Step, index: int, y: float, *, error: bool) -> list[Mark]:
-    key = f"step/{index}"
-    tone = "unhealthy" if error else "ink"
-    marks: list[Mark] = [
-        Text(f"{key}/number", 18, y, str(index + 1), tone="muted", bold=True),
-        Text(f"{key}/rule", 44, y, fit(step.rule, 130, bold=True), tone=tone, bold=True),
+    return [
+        Decision(
+            step.rule,
+            say("sets.step.taken", devices=natural_list(step.taken)) if step.taken else say("sets.step.none"),
+            step.why,
+            failed=failed and number == len(decision.steps),
+        )
+        for number, step in enumerate(decision.steps, 1)
     ]
-    if error:
-        lines = wrap(step.why, WIDTH - 200, 2)
-        return marks + [
-            Text(f"{key}/why/{i}", 184, y + 20 * i, line, tone=tone) for i, line in enumerate(lines)
-        ]
-    taken = natural_list(step.taken)
-    words = say("sets.step.taken", devices=taken) if step.taken else say("sets.step.none")
-    shown = fit(words, 300, mono=True)
-    marks.append(Text(f"{key}/taken", 184, y, shown, mono=True, tooltip=words))
-    marks.append(Text(f"{key}/why", 500, y, fit(step.why, WIDTH - 520), tone="muted", tooltip=step.why))
-    return marks
 
 
 def _sets(decision: DevicesToAllocate) -> Table:
@@ -257,10 +186,3 @@ def _sets(decision: DevicesToAllocate) -> Table:
             (say(f"sets.{column}"), str(len(members)), natural_list(members), say(f"sets.about.{column}"))
         )
     return table("sets", "set count devices.list why", rows)
-
-
-def _steps(decision: DevicesToAllocate) -> Table:
-    rows = tuple(
-        (step.rule, natural_list(step.offered), natural_list(step.taken), step.why) for step in decision.steps
-    )
-    return table("steps", "rule offered taken why", rows)

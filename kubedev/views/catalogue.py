@@ -65,7 +65,8 @@ ENGLISH: dict[str, str] = {
     "path.files.empty": "empty",
     "path.resource": "capacity {capacity}, allocatable {allocatable}",
     "path.resource.absent": "not in the node's status",
-    "path.resource.counts": "{known} known, {healthy} healthy, {used} in use",
+    "path.resource.known": "{known} known, ",
+    "path.resource.counts": "{healthy} healthy, {used} in use",
     "path.no-devices": "No devices yet: no plugin has sent a list.",
     "path.gone": (
         "A device whose pod is deleted stays allocated until the kubelet admits the next pod: then it is free."

@@ -301,6 +301,9 @@ class Grid(Part):
         across = max(1, min(self.across, len(self._parts)))
         while across > 1 and self._each(width, across) < self.least():
             across -= 1
+        across = (
+            -(-len(self._parts) // -(-len(self._parts) // across)) if self._parts else 1
+        )  # no row nearly empty
         each = self._each(width, across)
         blocks = [part.lay(each, f"{key}/{n}") for n, part in enumerate(self._aligned(each, across))]
         rows = [_beside(blocks[i : i + across], each + self.gap) for i in range(0, len(blocks), across)]

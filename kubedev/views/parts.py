@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Literal
 
 from kubedev.views.catalogue import say
@@ -201,58 +201,71 @@ class Board(Part):
     def _labels(self) -> float:
         return max((text_width(row.label) for row in self.rows), default=0.0) + 16
 
-    def _pitch(self, width: float) -> float:
-        return (width - self._labels()) / max(1, len(self.heads))
+    def _columns(self) -> list[float]:
+        """The width that each column needs at least."""
+        bold = any(head.count for head in self.heads)
+        return [max(text_width(head.name, bold=bold) + 8, self.size + 8) for head in self.heads]
 
-    def _words(self) -> list[str]:
-        return [cell for row in self.rows for cell in row.cells if isinstance(cell, str)]
+    def _centres(self, width: float) -> tuple[list[float], list[float]]:
+        """The middle of each column, and its width: all alike, if the widest head has room then."""
+        left, columns = self._labels(), self._columns()
+        if max(columns, default=0.0) * len(columns) > width - left:
+            spare = max(0.0, width - left - sum(columns)) / max(1, len(columns))
+            scale = min(1.0, (width - left) / max(1.0, sum(columns)))
+            widths = [column * scale + spare for column in columns]
+        else:
+            widths = [(width - left) / len(columns) for _ in columns]
+        starts = accumulate(widths, initial=left)
+        return [start + each / 2 for start, each in zip(starts, widths, strict=False)], widths
 
     def least(self) -> float:
-        widest = max((text_width(head.name, bold=True) + 6 for head in self.heads), default=0.0)
-        return self._labels() + len(self.heads) * max(widest, self.size + 8)
+        return self._labels() + sum(self._columns())
 
     def lay(self, width: float, key: str) -> Block:
-        turned = [max(text_width(row.label), self.size) + 10 for row in self.rows]
-        sideways = 16 + max((text_width(f"{h.name} {h.count}", bold=True) for h in self.heads), default=0.0)
-        on_side = (width - sideways) / max(1, len(self.rows))
-        if self.least() > width and max(turned, default=0.0) <= on_side and not self._words():
-            return self._turned(sideways, on_side, key)
+        words = [word for row in self.rows for word in row.label.split()]
+        needed = max([self.size + 6, *(text_width(word) + 6 for word in words)])
+        left = 16 + max((text_width(f"{h.name} {h.count}", bold=True) for h in self.heads), default=0.0)
+        pitch = (width - left) / max(1, len(self.rows))
+        told = any(isinstance(cell, str) for row in self.rows for cell in row.cells)
+        if self.least() > width and needed <= pitch and not told:
+            return self._turned(left, min(pitch, 90.0), key)
         return self._upright(width, key)
 
     def _upright(self, width: float, key: str) -> Block:
-        left, pitch = self._labels(), self._pitch(width)
-        names = [flow(head.name, pitch - 4, bold=True) for head in self.heads]
-        lines = max(map(len, names), default=0)
+        centres, widths = self._centres(width)
         counted = any(head.count for head in self.heads)
-        top = line_height() * (lines + counted) + 8
-        step = max(self.size + 4, line_height() + 4) if len(self.rows) > 8 else self.size + 8
+        names = [
+            flow(head.name, each - 4, bold=counted) for head, each in zip(self.heads, widths, strict=True)
+        ]
+        lines = max(map(len, names), default=0)
+        top = line_height() * (lines + counted) + 10
+        step = self.size + (8 if self.size >= 30 else 5)
 
         def draw(x: float, y: float, _height: float) -> Iterator[Mark]:
             for column, (head, name) in enumerate(zip(self.heads, names, strict=True)):
-                middle, tone = x + left + pitch * (column + 0.5), "muted" if head.count == "0" else "ink"
+                middle, tone = x + centres[column], "muted" if head.count == "0" or not counted else "ink"
                 for n, line in enumerate(name):
                     at = y + line_height() * (n + lines - len(name)) + 14
-                    yield Text(
-                        f"{key}/head/{column}/{n}", middle, at, line, tone=tone, bold=counted, anchor="middle",
-                        tooltip=head.tooltip,
-                    )  # fmt: skip
+                    place = (f"{key}/head/{column}/{n}", middle, at, line)
+                    yield Text(*place, tone=tone, bold=counted, anchor="middle", tooltip=head.tooltip)
                 if head.count:
                     at = y + line_height() * lines + 14
-                    yield Text(f"{key}/count/{column}", middle, at, head.count, tone="muted", anchor="middle")
+                    place = (f"{key}/count/{column}", middle, at, head.count)
+                    yield Text(*place, tone="muted", anchor="middle")
             for n, row in enumerate(self.rows):
                 at = y + top + step * n
                 if row.lit:
                     yield Band(f"{key}/{n}/lit", x - 8, at, width + 16, step, radius=6 if step > 30 else 4)
                 label = (x, at + step / 2 + 5, row.label)
                 yield Text(f"{key}/{n}/label", *label, tone="muted", tooltip=row.tooltip)
-                points = [(x + left + pitch * (c + 0.5), at + step / 2) for c in range(len(self.heads))]
-                yield from self._cells(row, points, f"{key}/{n}")
+                yield from self._cells(row, [(x + c, at + step / 2) for c in centres], f"{key}/{n}")
 
         return Block(top + step * len(self.rows), draw)
 
     def _turned(self, left: float, pitch: float, key: str) -> Block:
         """The rows as columns: each head with its count before a row."""
-        step, top = self.size + 8, line_height() + 8
+        labels = [flow(row.label, pitch - 4) for row in self.rows]
+        step, top = self.size + 8, line_height() * max(map(len, labels), default=0) + 8
 
         def draw(x: float, y: float, _height: float) -> Iterator[Mark]:
             for n, row in enumerate(self.rows):
@@ -260,8 +273,9 @@ class Board(Part):
                 if row.lit:
                     high = top + step * len(self.heads)
                     yield Band(f"{key}/{n}/lit", middle - pitch / 2, y, pitch, high, radius=6)
-                label = (middle, y + 14, row.label)
-                yield Text(f"{key}/{n}/label", *label, tone="muted", anchor="middle", tooltip=row.tooltip)
+                for number, line in enumerate(labels[n]):
+                    place = (f"{key}/{n}/label/{number}", middle, y + 14 + line_height() * number, line)
+                    yield Text(*place, tone="muted", anchor="middle", tooltip=row.tooltip)
                 points = [(middle, y + top + step * (c + 0.5)) for c in range(len(self.heads))]
                 yield from self._cells(row, points, f"{key}/{n}")
             for column, head in enumerate(self.heads):
@@ -346,9 +360,9 @@ class Decisions(Part):
         step = self.steps[n]
 
         def draw(x: float, y: float, height: float) -> Iterator[Mark]:
-            yield Text(f"{key}/{n}/number", x, y + 14, str(n + 1), tone="muted", bold=True)
+            yield Text(f"{key}/{n}/number", x, y + 13.3, str(n + 1), tone="muted", bold=True)
             tone = "unhealthy" if step.failed else "ink"
-            yield Text(f"{key}/{n}/rule", x + 26, y + 14, step.rule, tone=tone, bold=True)
+            yield Text(f"{key}/{n}/rule", x + 26, y + 13.3, step.rule, tone=tone, bold=True)
             yield from texts.draw(x + 26 + rule, y, height)
 
         return Block(max(texts.height, line_height()), draw)

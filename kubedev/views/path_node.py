@@ -210,7 +210,9 @@ def _resource(state: PathState, node: NodeView, resource: ResourceView, *, told:
         sum(d.healthy for d in resource.devices),
         sum(d.owner != "" for d in resource.devices),
     )
-    counts = say("path.resource.counts", known=len(resource.devices), healthy=healthy, used=used)
+    known = len(resource.devices)
+    same = "" if known == resource.capacity else say("path.resource.known", known=known)
+    counts = same + say("path.resource.counts", healthy=healthy, used=used)
     head = Row(
         Words(resource.name, bold=True),
         Words(status, "accent" if told else "ink", bold=told, key=f"status/{resource.name}"),

@@ -134,8 +134,8 @@ class _Log(Part):
         return _NUMBER + self._route() + 80
 
     def _route(self) -> float:
-        """How wide the longest "from → to" is, the lit one in bold."""
-        return max(text_width(_route(message), bold=True) for message in self.messages) + 12
+        """How wide the longest "from → to" is."""
+        return max(text_width(_route(message)) for message in self.messages) + 8
 
     def lay(self, width: float, key: str) -> Block:
         rows: dict[int, Block] = {}
@@ -164,7 +164,7 @@ class _Log(Part):
 
     def _row(self, n: int, width: float) -> Block:
         message, lit = self.messages[n], n == self.now
-        route = self._route()
+        route = max(self._route(), text_width(_route(message), bold=lit) + 8)
         key, room = f"log/{message.number}", width - _NUMBER - route
         whole = text_width(message.text, mono=True) <= room
         text = message.text if whole or lit else message.label

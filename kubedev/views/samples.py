@@ -164,7 +164,7 @@ def list_and_watch() -> Picture:
     return timeline_picture(Timeline(_GPU, 470, devices, samples, messages, stops=(100,)))
 
 
-def allocation_sets() -> Picture:
+def allocation_sets(width: float = WIDTH) -> Picture:
     """Lab 04: three devices are aligned and four are needed."""
     sick, used = ("4",), ("1", "8")
     ids = [str(i) for i in range(10)]
@@ -178,7 +178,7 @@ def allocation_sets() -> Picture:
         endpoints={_GPU: 1},
     )
     decision = _answered(state, DeviceRequest("trainer", "trainer", _GPU, 4), ("0", "2", "3", "5"))
-    return allocation_picture(decision, devices, 0b01)
+    return allocation_picture(decision, devices, 0b01, width=width)
 
 
 def _answered(

@@ -34,11 +34,11 @@ def stream_ends(width: float = WIDTH) -> Picture:
     return stream_ends_picture([StreamEnd(w, e, _LOST if e else _AGAIN) for w, e in errors.items()], width)
 
 
-def edge_of_alignment() -> Picture:
+def edge_of_alignment(width: float = WIDTH) -> Picture:
     """Lab 04: one device fewer than are aligned, just as many, one more."""
     devices = {f"d{i}": Device(f"d{i}", numa_nodes=(i // 4,)) for i in range(8)}
     cases = [(say("multiples.edge", needed=n, aligned=3), _decide(n, devices), devices) for n in (2, 3, 4)]
-    return allocation_multiples(say("multiples.edge.title"), cases)
+    return allocation_multiples(say("multiples.edge.title"), cases, width)
 
 
 def _decide(needed: int, devices: dict[str, Device]) -> DevicesToAllocate:

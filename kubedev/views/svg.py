@@ -26,8 +26,8 @@ from kubedev.views.style import (
     DeviceState,
     Theme,
     colour,
+    flow,
     text_width,
-    wrap,
 )
 
 __all__ = ["fragment", "inline", "place", "placed", "standalone", "style_sheet", "theme_sheet"]
@@ -163,7 +163,7 @@ def standalone(picture: Picture, theme: Theme, *, controls: bool = False) -> str
     so `controls` are left out unless they are asked for.
     """
     inner = picture.width
-    lines = wrap(picture.sentence, inner, 2, SIZE_TEXT + 1)
+    lines = flow(picture.sentence, inner, SIZE_TEXT + 1)
     top = 46 + 22 * len(lines)
     width, height = inner + 2 * _MARGIN, picture.height + top + 2 * _MARGIN
     heading = (
