@@ -141,7 +141,10 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod; `priority` is None where admission has not resolved its class yet."""
+    """A pod; `priority` is None where admission has not resolved its class yet.
+
+    An empty `node_selector` is not the same as None: a plugin looks at the one, and has nothing to do with the other.
+    """
 
     name: str
     namespace: str = DEFAULT_NAMESPACE
@@ -157,7 +160,7 @@ class Pod:
     overhead: ResourceList = field(default_factory=dict)
     restart_policy: str = "Always"
     node_name: str = ""
-    node_selector: Labels = field(default_factory=dict)
+    node_selector: Labels | None = None
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
@@ -214,7 +217,7 @@ def read_pod_spec(spec: Fields) -> dict[str, Any]:
         "overhead": spec.quantities("overhead"),
         "restart_policy": spec.text("restartPolicy", "Always"),
         "node_name": spec.text("nodeName"),
-        "node_selector": spec.text_map("nodeSelector"),
+        "node_selector": spec.text_map("nodeSelector") if spec.has("nodeSelector") else None,
         "affinity": Affinity.read(spec.child("affinity")) if spec.has("affinity") else None,
         "tolerations": tuple(map(Toleration.read, spec.children("tolerations"))),
         "topology_spread_constraints": tuple(map(TopologySpreadConstraint.read, spread)),

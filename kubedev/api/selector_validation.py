@@ -45,7 +45,7 @@ NOT_POSITIVE = "must be greater than zero"
 
 def validate_scheduling(pod: Pod) -> Problems:
     """The fields of a pod that steer where it goes."""
-    for key, value in pod.node_selector.items():
+    for key, value in (pod.node_selector or {}).items():
         yield from invalids("spec.nodeSelector", key, names.qualified_name_problems(key))
         yield from invalids("spec.nodeSelector", value, names.label_value_problems(value))
     if pod.affinity and pod.affinity.node_affinity:
@@ -77,7 +77,7 @@ def node_affinity_problems(affinity: NodeAffinity, path: str) -> Problems:
         yield required(terms, "must have at least one node selector term")
     for i, term in enumerate(affinity.required or ()):
         yield from node_term_problems(term, f"{terms}[{i}]")
-    for i, preferred in enumerate(affinity.preferred):
+    for i, preferred in enumerate(affinity.preferred or ()):
         at = f"{path}.{PREFERRED}[{i}]"
         if not 0 < preferred.weight <= 100:
             yield invalid(f"{at}.weight", preferred.weight, WEIGHT_WRONG)

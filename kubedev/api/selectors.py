@@ -103,17 +103,22 @@ class PreferredSchedulingTerm:
 
 @dataclass(frozen=True, slots=True)
 class NodeAffinity:
-    """`required` is None where nothing is required, else one of its terms must match."""
+    """`required` is None where nothing is required, else one of its terms must match; an empty list matches nothing.
+
+    `preferred` is None where there is no list; with an empty one nodes are scored, each with 0.
+    """
 
     required: tuple[NodeSelectorTerm, ...] | None = None
-    preferred: tuple[PreferredSchedulingTerm, ...] = ()
+    preferred: tuple[PreferredSchedulingTerm, ...] | None = None
 
     @classmethod
     def read(cls, fields: Fields) -> Self:
         terms = fields.child(REQUIRED).children("nodeSelectorTerms")
         return cls(
             tuple(map(NodeSelectorTerm.read, terms)) if fields.has(REQUIRED) else None,
-            tuple(map(PreferredSchedulingTerm.read, fields.children(PREFERRED))),
+            tuple(map(PreferredSchedulingTerm.read, fields.children(PREFERRED)))
+            if fields.has(PREFERRED)
+            else None,
         )
 
 

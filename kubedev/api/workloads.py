@@ -124,7 +124,7 @@ def daemon_pod(workload: Workload, node: Node) -> Pod:
     """The pod of a DaemonSet that is meant for one node: the scheduler finds no other."""
     pod = pod_from_template(workload, node.name)
     affinity = pod.affinity or Affinity()
-    preferred = affinity.node_affinity.preferred if affinity.node_affinity else ()
+    preferred = affinity.node_affinity.preferred if affinity.node_affinity else None
     only_here = NodeSelectorTerm(match_fields=(NodeSelectorRequirement("metadata.name", "In", (node.name,)),))
     node_affinity = NodeAffinity((only_here,), preferred)
     return replace(

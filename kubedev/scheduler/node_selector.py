@@ -77,7 +77,7 @@ def required_node_affinity(pod: Pod) -> RequiredNodeAffinity:
     affinity = pod.affinity.node_affinity if pod.affinity else None
     required = affinity.required if affinity else None
     return RequiredNodeAffinity(
-        from_labels(pod.node_selector),
+        from_labels(pod.node_selector or {}),
         None if required is None else parse_required_terms(required),
     )
 

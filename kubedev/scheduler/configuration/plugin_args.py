@@ -95,7 +95,7 @@ def node_affinity(args: Values, at: str) -> Iterator[str]:
     for term in parse_required_terms(rules.required or ()):
         yield from (f"{at}addedAffinity.{REQUIRED}.{error}" for error in term.errors)
     try:
-        parse_preferred_terms(rules.preferred)
+        parse_preferred_terms(rules.preferred or ())
     except SelectorError as error:
         yield from (f"{at}addedAffinity.{PREFERRED}{text}" for text in error.errors)
 

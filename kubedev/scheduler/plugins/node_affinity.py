@@ -38,7 +38,7 @@ class NodeAffinity:
     """
 
     added_required: tuple[Term, ...] | None = None
-    added_preferred: tuple[PreferredTerm, ...] = ()
+    added_preferred: tuple[PreferredTerm, ...] | None = None
     name: str = "NodeAffinity"
 
     @classmethod
@@ -47,14 +47,14 @@ class NodeAffinity:
         required = None if added.required is None else parse_required_terms(added.required)
         if errors := [error for term in required or () for error in term.errors]:
             raise SelectorError(errors)
-        return cls(required, parse_preferred_terms(added.preferred))
+        return cls(required, parse_preferred_terms(added.preferred) if added.preferred else None)
 
     def pre_filter(
         self, pod: Pod, nodes: Sequence[NodeInfo], context: Context
     ) -> tuple[RequiredNodeAffinity, Status, frozenset[str] | None]:
         """The state is the parsed requirements; the names are those that the affinity is limited to."""
         required = required_node_affinity(pod)
-        if required.terms is None and self.added_required is None and not pod.node_selector:
+        if required.terms is None and self.added_required is None and pod.node_selector is None:
             return required, Status(Code.SKIP), None
         affinity = pod.affinity.node_affinity if pod.affinity else None
         names = _node_names(affinity.required) if affinity and affinity.required else None
@@ -79,10 +79,11 @@ class NodeAffinity:
     ) -> tuple[tuple[PreferredTerm, ...], Status]:
         """The state is the preferred terms, the configuration's first; one that is not valid is an error."""
         affinity = pod.affinity.node_affinity if pod.affinity else None
-        if affinity is None or not affinity.preferred:
-            return self.added_preferred, SUCCESS if self.added_preferred else Status(Code.SKIP)
+        own, added = affinity.preferred if affinity else None, self.added_preferred
+        if own is None and added is None:
+            return (), Status(Code.SKIP)
         try:
-            return self.added_preferred + parse_preferred_terms(affinity.preferred), SUCCESS
+            return (added or ()) + parse_preferred_terms(own or ()), SUCCESS
         except SelectorError as error:
             return (), Status(Code.ERROR, (str(error),), self.name)
 
