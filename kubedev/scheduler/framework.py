@@ -14,6 +14,8 @@ inherited. One's own takes ten lines:
 
     framework = default_framework().with_plugin(OnlyQuietNodes())
 
+`configuration.own_plugins` makes a plugin of a simpler class, and guards the scheduler against what it raises.
+
 Beside these methods, `events_to_register()` says which events may change the plugin's refusals (without it: any
 event), `unreserve` takes back what `reserve` did, and `add_pod` and `remove_pod` give a filter's state as if a node
 had one pod more or less: preemption tries its victims that way.
@@ -35,6 +37,7 @@ from kubedev.scheduler.status import SUCCESS, Code, Status
 
 __all__ = [
     "EXTENSION_POINTS",
+    "PART_OF",
     "CycleState",
     "ExtensionPoint",
     "Framework",
@@ -89,6 +92,7 @@ EXTENSION_POINTS = (
 """The points in the order in which a pod comes to them."""
 
 
+POINT_OF = {point.method: point.name for point in EXTENSION_POINTS}
 PART_OF = {"add_pod": "pre_filter", "remove_pod": "pre_filter", "unreserve": "reserve", "normalize": "score"}
 """Methods that belong to a point: they are called where the plugin stands at that."""
 
@@ -111,6 +115,21 @@ class CycleState:
 
     states: Mapping[str, Any] = field(default_factory=dict)
     skip: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """In place of the state of a filter whose PreFilter a profile has switched off: what the filter answers."""
+
+    status: Status
+
+    def filter(self, state: object, pod: Pod, node_info: NodeInfo) -> Status:
+        """The same for every node."""
+        return self.status
+
+
+RECOMPUTING = frozenset({"NodeAffinity", "NodeVolumeLimits", "VolumeZone"})
+"""The filters that work out what they need themselves where nobody asked their PreFilter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,17 +255,35 @@ class Framework:
                 if not names:
                     refusal = nothing_left(narrowed_by)
                     break
+        states.update(self._unasked(pod, context) if self.order else {})
         skip = frozenset(name for name, status in answers if status.is_skip)
         return PreFiltered(
             CycleState(states, skip), refusal, names, tuple(sorted(narrowed_by)), tuple(answers)
         )
 
+    def _unasked(self, pod: Pod, context: Context) -> dict[str, Any]:
+        """The states of filters whose PreFilter is not asked, although they have one."""
+        asked = {plugin.name for plugin in self.at("pre_filter")}
+        states: dict[str, Any] = {}
+        for plugin in self.at("filter"):
+            if plugin.name in asked or not hasattr(plugin, "pre_filter"):
+                continue
+            text = f'error reading "PreFilter{plugin.name}" from cycleState: not found'
+            status = Status(Code.ERROR, (text,), plugin.name)
+            if plugin.name in RECOMPUTING:
+                states[plugin.name], status, _ = plugin.pre_filter(pod, context.node_infos, context)
+            if not (status.is_success or status.is_skip):
+                states[plugin.name] = Unasked(status)
+        return states
+
     def filters(self, state: CycleState) -> FilterCalls:
         """The filters to ask for a pod, each with its state: found once, called for every node."""
+        states = state.states
         return tuple(
-            (plugin.name, plugin.filter, state.states.get(plugin.name))
+            (plugin.name, mine.filter if isinstance(mine, Unasked) else plugin.filter, mine)
             for plugin in self.at("filter")
             if plugin.name not in state.skip
+            for mine in (states.get(plugin.name),)
         )
 
     def add_pod(self, state: CycleState, pod_to_add: Pod, node_info: NodeInfo) -> CycleState:
@@ -268,11 +305,16 @@ class Framework:
     # Binding
 
     def first_failure(self, method: str, pod: Pod, node_name: str) -> Status:
-        """The first answer of Reserve, Permit, PreBind or Bind plugins that is not success, or success."""
+        """The first answer of Reserve, Permit, PreBind or Bind plugins that is not success, or success.
+
+        A Bind plugin may skip: the next one is asked. Go: `RunReservePluginsReserve` and those beside it.
+        """
         for plugin in self.at(method):
             status: Status = getattr(plugin, method)(pod, node_name)
-            if not status.is_success:
+            if status.code is Code.WAIT:
                 return replace(status, plugin=plugin.name)
+            if not status.is_success and not (method == "bind" and status.is_skip):
+                return failure_of(f"running {POINT_OF[method]} plugin", plugin.name, status)
         return SUCCESS
 
 

@@ -68,7 +68,7 @@ def schedule_next(
         skipped = () if state.cache.is_assumed(pod) else (Message("Warning", "FailedScheduling", text, pod),)
         return replace(state, queue=queue.done(pod.uid)), None, skipped
     start = state.next_start_node_index
-    decision = schedule_one(state.framework, pod, snapshot_of(state), start, choose)
+    decision = schedule_one(state.profile_of(pod), pod, snapshot_of(state), start, choose)
     state = replace(state, next_start_node_index=decision.next_start)
     if decision.outcome is Outcome.SCHEDULED:
         state, effects = assume(state, decision, now)
@@ -83,7 +83,7 @@ def schedule_next(
 
 def assume(state: SchedulerState, decision: Decision, now: float) -> Step:
     """Count the pod as running on its node, and ask the plugins up to Permit. Go: `schedulingCycle`."""
-    node_name, framework = decision.node_name, state.framework
+    node_name, framework = decision.node_name, state.profile_of(decision.pod)
     assumed = replace(decision.pod, node_name=node_name)
     try:
         cache = state.cache.assume(assumed)
@@ -113,7 +113,7 @@ def permit_finished(state: SchedulerState, uid: str, status: Status, now: float)
 def start_binding(state: SchedulerState, assumed: Pod, now: float) -> Step:
     """Ask the PreBind and Bind plugins, then have the pod bound. Go: `bindingCycle`."""
     for method in ("pre_bind", "bind"):
-        status = state.framework.first_failure(method, assumed, assumed.node_name)
+        status = state.profile_of(assumed).first_failure(method, assumed, assumed.node_name)
         if not status.is_success:
             return unreserve(state, assumed, status, now)
     return state, (Bind(assumed, assumed.node_name),)
@@ -130,7 +130,7 @@ def bind_finished(state: SchedulerState, pod: Pod, node_name: str, error: str, n
     state = replace(state, cache=cache, queue=queue)
     if error:
         return unreserve(state, assumed, Status(Code.ERROR, (error,), "DefaultBinder"), now)
-    for plugin in state.framework.at("post_bind"):
+    for plugin in state.profile_of(assumed).at("post_bind"):
         plugin.post_bind(assumed, node_name)
     text = f"Successfully assigned {key_of(assumed)} to {node_name}"
     return replace(state, queue=state.queue.done(pod.uid)), (Message("Normal", "Scheduled", text, pod),)
@@ -144,7 +144,7 @@ def unreserve(state: SchedulerState, assumed: Pod, status: Status, now: float, t
 
     Go: `handleBindingCycleError`.
     """
-    for plugin in state.framework.at("unreserve"):
+    for plugin in state.profile_of(assumed).at("unreserve"):
         plugin.unreserve(assumed, assumed.node_name)
     tell = tell and state.cache.is_assumed(assumed)
     state, effects = in_cache(state, lambda cache: cache.forget(assumed))

@@ -44,12 +44,20 @@ class SchedulerState:
 
     @property
     def framework(self) -> Framework:
-        """The plugins and what belongs to them."""
+        """The first profile: its plugins and what belongs to them."""
         return self.queue.framework
 
+    def profile_of(self, pod: Pod) -> Framework:
+        """The profile that decides on a pod: the one that its schedulerName names. Go: `frameworkForPod`."""
+        return self.queue.profile_of(pod)
+
+    def with_profiles(self, first: Framework, *more: Framework) -> "SchedulerState":
+        """The same with other profiles, from the next event on."""
+        return replace(self, queue=replace(self.queue, framework=first, more_profiles=more))
+
     def with_framework(self, framework: Framework) -> "SchedulerState":
-        """The same with other plugins, from the next event on."""
-        return replace(self, queue=replace(self.queue, framework=framework))
+        """The same with another single profile, from the next event on."""
+        return self.with_profiles(framework)
 
 
 def snapshot_of(state: SchedulerState) -> Snapshot:

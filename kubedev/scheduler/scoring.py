@@ -17,6 +17,12 @@ from kubedev.scheduler.scores import MAX_NODE_SCORE, Score
 __all__ = ["PluginScores", "ScoreError", "Scores", "prioritize_nodes"]
 
 
+RECOMPUTING = frozenset(
+    {"ImageLocality", "NodeAffinity", "NodeResourcesBalancedAllocation", "NodeResourcesFit"}
+)
+"""The scores that work out what they need themselves where no PreScore is asked. ImageLocality has none in Go."""
+
+
 class ScoreError(ValueError):
     """A score plugin failed: the pod is not scheduled this time, although nodes fit."""
 
@@ -74,7 +80,14 @@ def pre_score(
     """What the score plugins work out once, and who has nothing to say. Go: `RunPreScorePlugins`."""
     states: dict[str, Any] = {}
     skipped: list[str] = []
-    for plugin in framework.at("pre_score"):
+    asked = framework.at("pre_score")
+    for plugin in framework.at("score") if framework.order else ():
+        if hasattr(plugin, "pre_score") and plugin not in asked:
+            if plugin.name not in RECOMPUTING:
+                text = f'reading "PreScore{plugin.name}" from cycleState: not found'
+                raise ScoreError(f'running Score plugins: plugin "{plugin.name}" failed with: {text}')
+            asked = (*asked, plugin)
+    for plugin in asked:
         states[plugin.name], status = plugin.pre_score(pod, nodes, context)
         if status.is_skip:
             skipped.append(plugin.name)

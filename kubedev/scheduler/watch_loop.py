@@ -140,8 +140,8 @@ def pod_changed(state: SchedulerState, old: Pod | None, new: Pod | None, now: fl
 
 
 def is_ours(state: SchedulerState, pod: Pod) -> bool:
-    """Whether the pod asked for this scheduler. Go: `responsibleForPod`."""
-    return pod.scheduler_name == state.framework.scheduler_name
+    """Whether the pod asked for a profile of this scheduler. Go: `responsibleForPod`."""
+    return state.queue.handles(pod.scheduler_name)
 
 
 def bound_pod_changed(state: SchedulerState, old: Pod | None, new: Pod | None, now: float) -> Step:

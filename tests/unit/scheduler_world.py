@@ -119,6 +119,8 @@ class World:
 
     def obey(self, effects: tuple[Effect, ...]) -> None:
         for effect in effects:
+            if isinstance(effect, PatchPodStatus):
+                self.messages[effect.pod.name] = effect.message
             match effect:
                 case Bind(pod, node_name):
                     if not self.bind_error:

@@ -36,7 +36,11 @@ BUILD_ORDER = [
 
 MAX_TOTAL_SCORE = 2**63 - 1
 METHOD_OF: Mapping[str, str] = {
-    **{point.name[0].lower() + point.name[1:]: point.method for point in EXTENSION_POINTS},
+    **{
+        point.name[0].lower() + point.name[1:]: point.method
+        for point in EXTENSION_POINTS
+        if point.name != "NormalizeScore"
+    },
     "queueSort": "queue_sort",
 }
 """The method of a plugin that is called at a point."""

@@ -32,9 +32,10 @@ from kubedev.scheduler.plugins.volumes.volume_binding import VolumeBinding
 from kubedev.scheduler.plugins.volumes.volume_restrictions import VolumeRestrictions
 from kubedev.scheduler.plugins.volumes.volume_zone import VolumeZone
 from kubedev.scheduler.preemption.preemption import DefaultPreemption
+from kubedev.scheduler.queue.queueing_hints import RegisteredEvent
 from kubedev.scheduler.status import Code, Status
 
-__all__ = ["IN_TREE", "Entry", "Registry", "in_tree"]
+__all__ = ["IN_TREE", "Entry", "Registry"]
 
 Args = Mapping[str, Any]
 
@@ -57,6 +58,10 @@ class Silent:
     """A plugin that has no say here: what it does is done elsewhere, or its feature is off."""
 
     name: str
+
+    def events_to_register(self) -> tuple[RegisteredEvent, ...]:
+        """It refuses nothing."""
+        return ()
 
     def pre_filter(self, pod: Pod, nodes: Sequence[NodeInfo], context: Context) -> tuple[None, Status, None]:
         """There is nothing to check."""
@@ -149,8 +154,3 @@ IN_TREE: Registry = {
 """The plugins of v1.32. PrioritySort is how the queue sorts, and DefaultBinder how a pod is bound here, whatever
 the configuration says beyond that they are needed; DynamicResources is silent while its feature gate is off.
 """
-
-
-def in_tree(name: str) -> Entry | None:
-    """A plugin of Kubernetes' own, None where there is none of the name."""
-    return IN_TREE.get(name)

@@ -47,6 +47,8 @@ class Durations:
 class SchedulingQueue:
     """The queue at one moment. Waiting pods are keyed by `namespace/name`.
 
+    `framework` is the first profile, `more_profiles` are the others: each looks after the pods that name it.
+
     Go: `pkg/scheduler/backend/queue/scheduling_queue.go: PriorityQueue`.
     """
 
@@ -60,6 +62,21 @@ class SchedulingQueue:
     nominator: Nominator = field(default_factory=Nominator)
     moves: tuple[Move, ...] = ()
     """What moved since the last `without_moves`."""
+    more_profiles: tuple[Framework, ...] = ()
+
+    @property
+    def profiles(self) -> tuple[Framework, ...]:
+        """All profiles. Go: `pkg/scheduler/profile/profile.go: Map`."""
+        return (self.framework, *self.more_profiles)
+
+    def handles(self, scheduler_name: str) -> bool:
+        """Whether a profile has this name. Go: `HandlesSchedulerName`."""
+        return any(profile.scheduler_name == scheduler_name for profile in self.profiles)
+
+    def profile_of(self, pod: Pod) -> Framework:
+        """The profile that the pod names; the first one for a pod that no profile is for."""
+        named = (profile for profile in self.profiles if profile.scheduler_name == pod.scheduler_name)
+        return next(named, self.framework)
 
     # Where a pod is
 
@@ -190,7 +207,7 @@ class SchedulingQueue:
 
         Go: `PriorityQueue.MoveAllToActiveOrBackoffQueue`.
         """
-        if not is_of_interest(self.framework.hints(), event):
+        if not any(is_of_interest(profile.hints(), event) for profile in self.profiles):
             return self
         work = Work(self, now)
         waiting = [queued for queued in self.unschedulable.values() if pre_check(queued.pod)]

@@ -59,7 +59,7 @@ class Work:
 
     def enter(self, queued: QueuedPod, source: Place, trigger: Trigger, why: str = "") -> None:
         """Activate the pod, unless a PreEnqueue plugin holds it. Go: `PriorityQueue.moveToActiveQ`."""
-        status = self.before.framework.pre_enqueue(queued.pod)
+        status = self.before.profile_of(queued.pod).pre_enqueue(queued.pod)
         if not status.is_success:
             held = replace(
                 queued, gated=True, unschedulable_plugins=queued.unschedulable_plugins | {status.plugin}
@@ -94,11 +94,12 @@ class Work:
 
         Go: `PriorityQueue.movePodsToActiveOrBackoffQueue`.
         """
-        hints = self.before.framework.hints()
+        hints = {profile.scheduler_name: profile.hints() for profile in self.before.profiles}
         for queued in waiting:
             if queued.gated and "SchedulingGates" in queued.unschedulable_plugins:
                 continue  # nothing but an update of the pod itself opens a scheduling gate
-            worth = is_worth_requeuing(hints, queued, event, old, new)
+            mine = hints[self.before.profile_of(queued.pod).scheduler_name]
+            worth = is_worth_requeuing(mine, queued, event, old, new)
             if worth.strategy is not Strategy.SKIP:
                 source = Place.GATED if queued.gated else Place.UNSCHEDULABLE
                 self.requeue(queued, source, trigger, worth)
@@ -133,7 +134,7 @@ class Work:
         if place in (Place.ACTIVE, Place.BACKOFF):
             self.move(queued, place, Trigger.POD_UPDATED, place)
             return
-        hints = self.before.framework.hints()
+        hints = self.before.profile_of(queued.pod).hints()
         worths = [is_worth_requeuing(hints, queued, event, old, new) for event in events]
         self.requeue(queued, place, Trigger.POD_UPDATED, max(worths, key=lambda worth: worth.strategy))
 
@@ -146,7 +147,7 @@ class Work:
             return Worth(Strategy.AFTER_BACKOFF, "no plugin refused it: an error may pass by itself")
         start = next(i for i, entry in enumerate(self.line) if is_pod(entry, queued.pod.uid))
         best = Worth(Strategy.SKIP, "nothing that helps happened meanwhile")
-        hints = self.before.framework.hints()
+        hints = self.before.profile_of(queued.pod).hints()
         for entry in self.line[start + 1 :]:
             if entry.event is not None:
                 worth = is_worth_requeuing(hints, queued, entry.event, entry.old, entry.new)

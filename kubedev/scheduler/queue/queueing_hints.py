@@ -57,11 +57,22 @@ class RegisteredEvent:
     hint: HintFunction = queue
 
 
-EVERY_EVENT = (
-    RegisteredEvent(ClusterEvent("Pod", ActionType.ALL)),
-    RegisteredEvent(ClusterEvent("Node", ActionType.ALL)),
+EVERY_EVENT = tuple(
+    RegisteredEvent(ClusterEvent(resource, ActionType.ALL))
+    for resource in (
+        "Pod",
+        "Node",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "StorageClass",
+        "CSINode",
+        "CSIDriver",
+        "CSIStorageCapacity",
+        "ResourceClaim",
+        "DeviceClass",
+    )
 )
-"""What counts for a plugin that says nothing about events. Go: `UnrollWildCardResource`, of which we know these."""
+"""What counts for a plugin that says nothing about events. Go: `UnrollWildCardResource`."""
 
 
 class PluginHint(NamedTuple):
