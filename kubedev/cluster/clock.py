@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from kubedev.cluster import events as e
 from kubedev.cluster import scheduling
+from kubedev.cluster.figures import looks
 from kubedev.cluster.state import ClusterState, then
 from kubedev.kubelet.events import NodeStatusDue
 
@@ -11,6 +12,7 @@ __all__ = ["advanced"]
 
 
 def advanced(state: ClusterState, event: e.ClockAdvanced) -> ClusterState:
-    """Time has passed: the scheduler flushes what is due, and each kubelet writes its node's status."""
-    state = scheduling.tick(replace(state, now=state.now + event.seconds))
-    return then(state, (e.OnKubelet(name, NodeStatusDue()) for name in sorted(state.kubelets)))
+    """Time has passed: the scheduler flushes what is due; kubelets write their nodes' status and take the figures."""
+    before, state = state.now, scheduling.tick(replace(state, now=state.now + event.seconds))
+    state = then(state, (e.OnKubelet(name, NodeStatusDue()) for name in sorted(state.kubelets)))
+    return then(state, looks(state, before))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kubedev.api.messages import Device, DevicePluginOptions
 from kubedev.api.objects import Node, Pod
 from kubedev.cluster.store import Object, WatchEvent
+from kubedev.cluster.usage import MachineUsage, Usage
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.events import Effect, KubeletEvent
 
@@ -21,6 +22,7 @@ __all__ = [
     "FromKubelet",
     "HealthSet",
     "KubeletStopped",
+    "MachineUsageSet",
     "NodeCreated",
     "ObjectApplied",
     "OnKubelet",
@@ -32,6 +34,7 @@ __all__ = [
     "PodDeletionAsked",
     "SchedulerTurn",
     "SchedulerWants",
+    "UsageSet",
     "Watched",
     "WentLive",
 ]
@@ -170,6 +173,23 @@ class ContainerEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class UsageSet:
+    """A container uses so much from now on."""
+
+    pod_uid: str
+    container: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class MachineUsageSet:
+    """A machine uses so much from now on, besides its pods."""
+
+    node: str
+    usage: MachineUsage
+
+
+@dataclass(frozen=True, slots=True)
 class ClockAdvanced:
     """The simulated clock moves on."""
 
@@ -227,6 +247,8 @@ Event = (
     | ContainerStarted
     | ContainerPrinted
     | ContainerEnded
+    | UsageSet
+    | MachineUsageSet
     | ClockAdvanced
     | WentLive
     | FromKubelet

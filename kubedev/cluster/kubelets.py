@@ -9,6 +9,7 @@ from kubedev.cluster import events as e
 from kubedev.cluster.apiserver import remove, write
 from kubedev.cluster.plugins import list_received, with_plugin, with_sockets
 from kubedev.cluster.state import KUBELET_SOCKET, ClusterState, ContainerState, then, with_container
+from kubedev.cluster.usage import MachineUsage
 from kubedev.kubelet import events as k
 from kubedev.kubelet import kubelet
 from kubedev.kubelet.devices.checkpoint import checkpoint_text
@@ -26,7 +27,7 @@ def node_created(state: ClusterState, event: e.NodeCreated) -> ClusterState:
     node = event.node
     agent = kubelet.new_kubelet(node, SOCKET_DIR, event.config)
     state = replace(state, kubelets={**state.kubelets, node.name: agent})
-    return write(with_sockets(state, node.name, add=KUBELET_SOCKET), node)
+    return write(with_sockets(state, node.name, add=KUBELET_SOCKET), agent.node)
 
 
 def on_kubelet(state: ClusterState, event: e.OnKubelet) -> ClusterState:
@@ -110,6 +111,21 @@ def _node_status(state: ClusterState, node: str, effect: k.NodeStatus) -> Cluste
     return write(state, replace(old, capacity=effect.capacity, allocatable=effect.allocatable))
 
 
+def _node_conditions(state: ClusterState, node: str, effect: k.NodeConditions) -> ClusterState:
+    old = state.store.nodes[node]
+    conditions = {condition.type: condition for condition in (*old.conditions, *effect.conditions)}
+    return write(state, replace(old, conditions=tuple(conditions.values())))
+
+
+def _reclaimed(state: ClusterState, node: str, effect: k.Reclaimed) -> ClusterState:
+    usage = state.machine_usage.get(node, MachineUsage())
+    if "containers" in effect.collectors:
+        usage = replace(usage, dead_containers=0)
+    if "images" in effect.collectors:
+        usage = replace(usage, images=0)
+    return replace(state, machine_usage={**state.machine_usage, node: usage})
+
+
 def _pod_status(state: ClusterState, node: str, effect: k.PodStatus) -> ClusterState:
     pod = state.store.pods.get(effect.uid)
     if pod is None:
@@ -142,6 +158,8 @@ def _start_container(state: ClusterState, node: str, effect: k.StartContainer) -
 EFFECTS: Mapping[type, Callable[[ClusterState, str, Any], ClusterState]] = {
     k.Reply: _reply,
     k.NodeStatus: _node_status,
+    k.NodeConditions: _node_conditions,
+    k.Reclaimed: _reclaimed,
     k.PodStatus: _pod_status,
     k.PodTerminated: _pod_terminated,
     k.StartContainer: _start_container,

@@ -9,7 +9,7 @@ __all__ = ["comes_too_late"]
 def comes_too_late(state: ClusterState, event: e.Event) -> bool:
     """Whether an event is about something that is gone, or that another one has taken the place of."""
     match event:
-        case e.PodDeletionAsked(uid):
+        case e.PodDeletionAsked(uid) | e.UsageSet(uid):
             return uid not in state.store.pods
         case e.PluginServing(node, resource, launch=launch) | e.PluginExited(node, resource, launch=launch):
             plugin = state.plugins[node, resource]

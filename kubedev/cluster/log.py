@@ -17,6 +17,7 @@ from kubedev.api.messages import (
 )
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Pod
+from kubedev.api.quantity import Format, Quantity
 from kubedev.cluster import events as e
 from kubedev.kubelet import events as k
 from kubedev.kubelet.devices.registration import resource_of
@@ -79,6 +80,13 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
             yield from _of_container(uid, name, key, {"pid": pid} if pid else {})
         case e.ContainerEnded(uid, name, code):
             yield from _of_container(uid, name, "container-ended", {"code": code})
+        case e.UsageSet(uid, name, usage):
+            values = {"container": name, "memory": _bytes(usage.memory), "disk": _bytes(usage.disk)}
+            yield "local", YOU, f"container/{uid}/{name}", "usage-set", values
+        case e.MachineUsageSet(node, machine):
+            disk = machine.disk + machine.images + machine.dead_containers
+            values = {"memory": _bytes(machine.memory), "disk": _bytes(disk)}
+            yield "local", YOU, f"kubelet/{node}", "machine-usage-set", values
         case e.ClockAdvanced(seconds):
             yield "local", YOU, YOU, "clock-advanced", {"seconds": f"{seconds:g}"}
         case e.WentLive():
@@ -105,6 +113,10 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
 def _of_container(uid: str, name: str, key: str, values: dict[str, Any]) -> Iterator[Line]:
     party = f"container/{uid}/{name}"
     yield "local", party, party, key, {"container": name, **values}
+
+
+def _bytes(number: int) -> Quantity:
+    return Quantity(number, format=Format.BINARY_SI)
 
 
 def _asks(pod: Pod) -> str:
@@ -186,6 +198,13 @@ def _from_kubelet(before: "ClusterState", node: str, effect: k.Effect) -> Iterat
                 if counts != (old.capacity.get(name), old.allocatable.get(name)):
                     values = {"resource": name, "capacity": counts[0], "allocatable": counts[1]}
                     yield "api", kubelet, STORE, "node-status", values
+        case k.NodeConditions(conditions):
+            known = {c.type: c.status for c in before.store.nodes[node].conditions}
+            for c in conditions:
+                if c.status != known.get(c.type, "False"):
+                    yield "api", kubelet, STORE, "node-condition", {"condition": c.type, "status": c.status}
+        case k.Reclaimed(collectors):
+            yield "local", kubelet, kubelet, "reclaimed", {"what": ", ".join(collectors)}
         case k.PodStatus(uid, phase, reason, message):
             pod = before.store.pods.get(uid)
             values = {"pod": pod.name if pod else uid, "phase": phase, "reason": reason, "message": message}

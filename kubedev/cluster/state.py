@@ -7,6 +7,7 @@ from typing import Any
 from kubedev.api.messages import Device, DevicePluginOptions
 from kubedev.cluster.events import Event
 from kubedev.cluster.store import Store
+from kubedev.cluster.usage import MachineUsage, Usage
 from kubedev.kubelet.kubelet import KubeletState
 from kubedev.kubelet.pods import to_stop
 from kubedev.scheduler.cycle import Decision
@@ -101,7 +102,8 @@ class ClusterState:
     """Everything at one moment.
 
     `pending` are the events that follow from those already applied, in order. `sockets` are the files in each
-    node's socket directory. `decision` is the scheduler's latest. `now` is in simulated seconds since the start.
+    node's socket directory. `usage` is what containers use, by pod and name, as far as anybody said; `machine_usage`
+    what machines use besides. `decision` is the scheduler's latest. `now` is in simulated seconds since the start.
     """
 
     now: float = 0.0
@@ -112,6 +114,8 @@ class ClusterState:
     plugins: Mapping[tuple[str, str], PluginState] = field(default_factory=dict)
     containers: Mapping[tuple[str, str], ContainerState] = field(default_factory=dict)
     sockets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    usage: Mapping[tuple[str, str], Usage] = field(default_factory=dict)
+    machine_usage: Mapping[str, MachineUsage] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
     pending: tuple[Event, ...] = ()
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubedev.cluster import apiserver, clock, containers, kubelets, plugins, scheduling
+from kubedev.cluster import apiserver, clock, containers, figures, kubelets, plugins, scheduling
 from kubedev.cluster import events as e
 from kubedev.cluster.late import comes_too_late
 from kubedev.cluster.log import describe
@@ -44,6 +44,8 @@ FROM_OUTSIDE: Mapping[type, Step] = {
     e.ContainerStarted: containers.started,
     e.ContainerPrinted: containers.printed,
     e.ContainerEnded: containers.ended,
+    e.UsageSet: figures.usage_set,
+    e.MachineUsageSet: figures.machine_usage_set,
     e.ClockAdvanced: clock.advanced,
     e.WentLive: containers.went_live,
 }

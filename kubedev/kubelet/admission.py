@@ -1,9 +1,9 @@
 """Whether the kubelet takes a pod that is bound to its node.
 
-The handlers run in Kubernetes' order: first the topology manager, which has every container's devices (and
-CPUs) allocated, then the scheduler's own checks once more, over what the node says it has. So a pod that asks
-too much of a plugin's resource is refused by the allocation (UnexpectedAdmissionError), and by the checks
-(`OutOf...`) only where no plugin allocated anything.
+The handlers run in Kubernetes' order: first the eviction manager, which takes fewer pods while the node is under
+pressure, then the topology manager, which has every container's devices (and CPUs) allocated, then the scheduler's own
+checks once more, over what the node says it has. So a pod that asks too much of a plugin's resource is refused by the
+allocation (UnexpectedAdmissionError), and by the checks (`OutOf...`) only where no plugin allocated anything.
 
 Source: `pkg/kubelet/kubelet.go: canAdmitPod`, `pkg/kubelet/lifecycle/predicate.go: Admit`,
 `pkg/kubelet/cm/admission/errors.go`.
@@ -19,6 +19,8 @@ from kubedev.api.requests import Resource
 from kubedev.kubelet.devices.capacity import update_plugin_resources
 from kubedev.kubelet.predicates import admit_by_predicates
 from kubedev.kubelet.pressure.critical_preemption import Preemption
+from kubedev.kubelet.pressure.eviction import admit_under_pressure
+from kubedev.kubelet.pressure.messages import EVICTED
 from kubedev.kubelet.topology import topology as topology_manager
 from kubedev.kubelet.topology.topology import TopologyAdmission
 from kubedev.scheduler.plugins.fits import InsufficientResource
@@ -50,6 +52,9 @@ def admit(state: "KubeletState", pod: Pod) -> Conversation["KubeletState", Admis
 
     `pod` must be among `state.pods`, as the real pod manager has it by then.
     """
+    pressure = state.look.state.conditions if state.look is not None else ()
+    if message := admit_under_pressure(pressure, pod):
+        return state, Admission(False, EVICTED, message)
     state, topology = yield from topology_manager.admit(state.topology, state, pod, state.providers)
     if topology.refusal is not None:
         return state, Admission(False, topology.refusal.reason, topology.refusal.message, topology)

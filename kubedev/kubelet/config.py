@@ -6,10 +6,11 @@ Source: `pkg/kubelet/apis/config/types.go: KubeletConfiguration`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kubedev.api.gonumbers import NumberError, parse_duration
 from kubedev.api.names import CPU, MEMORY
-from kubedev.api.objects import ResourceList
+from kubedev.api.objects import Node, ResourceList
 from kubedev.api.quantity import Format, Quantity
 from kubedev.api.switches import check_switches
 from kubedev.kubelet.cpu import cpu_manager
@@ -22,9 +23,16 @@ from kubedev.kubelet.memory import memory_manager
 from kubedev.kubelet.memory.memory_manager import MemoryManagerState
 from kubedev.kubelet.memory.memory_policy import MemoryReservation, NUMAMemory
 from kubedev.kubelet.memory.memory_policy import new_policy as new_memory_policy
-from kubedev.kubelet.pressure.node_allocatable import NodeAllocatableConfig, node_allocatable_reservation
+from kubedev.kubelet.pressure.eviction import EvictionConfig
+from kubedev.kubelet.pressure.node_allocatable import (
+    NodeAllocatableConfig,
+    native_allocatable,
+    node_allocatable_reservation,
+)
 from kubedev.kubelet.pressure.settings import (
     DEFAULT_EVICTION_HARD,
+    ENFORCE_PODS,
+    SettingsError,
     parse_reservation,
     parse_threshold_config,
 )
@@ -62,6 +70,11 @@ class KubeletConfig:
     reserved_memory: tuple[MemoryReservation, ...] = ()
     numa_memory: tuple[NUMAMemory, ...] = ()
     eviction_hard: Texts | None = None
+    eviction_soft: Texts = ()
+    eviction_soft_grace_period: Texts = ()
+    eviction_minimum_reclaim: Texts = ()
+    eviction_pressure_transition_period: str = "5m0s"
+    eviction_max_pod_grace_period: int = 0
     feature_gates: tuple[tuple[str, bool], ...] = ()
     switches: frozenset[str] = frozenset()
 
@@ -103,6 +116,28 @@ class KubeletConfig:
             parse_reservation("system-reserved", system),
             parse_threshold_config((), hard, {}, {}, {}),
         )
+
+    def eviction(self) -> EvictionConfig:
+        """The eviction manager's settings, or SettingsError with the kubelet's text.
+
+        Images and containers lie on the node's own file system here.
+        """
+        hard = DEFAULT_EVICTION_HARD if self.eviction_hard is None else dict(self.eviction_hard)
+        settings = (self.eviction_soft, self.eviction_soft_grace_period, self.eviction_minimum_reclaim)
+        thresholds = parse_threshold_config((ENFORCE_PODS,), hard, *map(dict, settings))
+        try:
+            period = parse_duration(self.eviction_pressure_transition_period) / 1e9
+        except NumberError as error:
+            raise SettingsError(str(error)) from None
+        return EvictionConfig(thresholds, period, self.eviction_max_pod_grace_period)
+
+    def with_reservations(self, node: Node) -> Node:
+        """The node with what the settings keep from pods taken off allocatable; without any it stands as it is."""
+        said = (self.kube_reserved, self.system_reserved, self.reserved_system_cpus, self.eviction_hard)
+        if not any(said):
+            return node
+        allocatable = native_allocatable(node.capacity, self.node_allocatable())
+        return replace(node, allocatable={**node.allocatable, **allocatable})
 
     def reservation(self) -> ResourceList:
         """CPU and memory that are kept from pods, where any is (Go: `GetNodeAllocatableReservation`)."""

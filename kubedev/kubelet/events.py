@@ -7,8 +7,9 @@ over gRPC or in memory, and posts what comes of them as further events.
 from dataclasses import dataclass
 
 from kubedev.api.messages import Answer, Call, Device, RegisterRequest
-from kubedev.api.objects import Node, Pod, ResourceList
+from kubedev.api.objects import Condition, Node, Pod, ResourceList
 from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
+from kubedev.kubelet.pressure.usage import Summary
 
 __all__ = [
     "Answered",
@@ -16,9 +17,11 @@ __all__ = [
     "CloseStream",
     "ContainerExited",
     "Effect",
+    "FiguresTaken",
     "KubeletEvent",
     "KubeletRestarted",
     "ListReceived",
+    "NodeConditions",
     "NodeStatus",
     "NodeStatusDue",
     "NodeUpdated",
@@ -30,6 +33,7 @@ __all__ = [
     "PodResourcesReply",
     "PodStatus",
     "PodTerminated",
+    "Reclaimed",
     "Reply",
     "SourcesReady",
     "StartContainer",
@@ -99,6 +103,16 @@ class NodeStatusDue:
 
 
 @dataclass(frozen=True, slots=True)
+class FiguresTaken:
+    """The eviction manager looks (every ten seconds): what everybody uses, and what it would be without dead
+    containers and unused images.
+    """
+
+    summary: Summary
+    after_reclaim: Summary
+
+
+@dataclass(frozen=True, slots=True)
 class NodeUpdated:
     """The kubelet's watch shows its node object as somebody else changed it."""
 
@@ -137,6 +151,7 @@ KubeletEvent = (
     | PodDeleted
     | ContainerExited
     | NodeStatusDue
+    | FiguresTaken
     | NodeUpdated
     | KubeletRestarted
     | SourcesReady
@@ -194,6 +209,20 @@ class NodeStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeConditions:
+    """The conditions of pressure as the kubelet writes them into node.status."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reclaimed:
+    """Dead containers (`containers`) or unused images (`images`) are removed to make room on a disk."""
+
+    collectors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PodStatus:
     """The pod's phase (Pending, Running, Succeeded, Failed) with reason and message, for the API server.
 
@@ -247,6 +276,8 @@ Effect = (
     | Reply
     | PodResourcesReply
     | NodeStatus
+    | NodeConditions
+    | Reclaimed
     | PodStatus
     | PodTerminated
     | StartContainer

@@ -24,6 +24,7 @@ from kubedev.kubelet.events import (
     Ask,
     CloseStream,
     ContainerExited,
+    FiguresTaken,
     KubeletEvent,
     KubeletRestarted,
     ListReceived,
@@ -42,6 +43,7 @@ from kubedev.kubelet.events import (
     StreamEnded,
 )
 from kubedev.kubelet.kubelet_state import Effects, KubeletState, Stepped, Talk, new_kubelet
+from kubedev.kubelet.looking import look
 from kubedev.kubelet.memory.memory_manager import add_container
 from kubedev.kubelet.node_status import restart, write_node_status
 from kubedev.kubelet.pod_status import evict, evicted, status, tell, with_pod
@@ -83,6 +85,8 @@ def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
             return state, tuple(CloseStream(c) for c in close) + effects
         case NodeStatusDue():
             return _chain(state, now, write_node_status, _try_again)
+        case FiguresTaken():
+            return _chain(state, now, lambda state, now: look(state, event, now), _room_made)
         case NodeUpdated(node):
             return replace(state, node=node), ()
         case PodBound() | PodDeleted() | SourcesReady():

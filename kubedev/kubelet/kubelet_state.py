@@ -11,6 +11,7 @@ from kubedev.kubelet.devices.devices import DeviceManagerState
 from kubedev.kubelet.events import Effect, PluginRegistering, PodBound, PodDeleted, SourcesReady
 from kubedev.kubelet.memory.memory_manager import MemoryManagerState
 from kubedev.kubelet.pods import PodRecord
+from kubedev.kubelet.pressure.eviction import EvictionRound
 from kubedev.kubelet.topology.hints import TopologyHint
 from kubedev.kubelet.topology.providers import CPUProvider, DeviceProvider, MemoryProvider
 from kubedev.kubelet.topology.topology import AffinityStore, HintProvider, TopologyManager
@@ -41,7 +42,8 @@ class KubeletState:
     `pods` are in the order of their arrival, by uid; `waiting` is what the sync loop has still to take, one after
     another; `talks` are by call id. `found` are pods of before a restart, as the runtime has them, until they are
     bound again. `node` is the kubelet's view of its own node object. `providers` are asked for
-    hints and devices in this order. `making_room` is the critical pod whose admission waits for pods to end.
+    hints and devices in this order. `making_room` is the critical pod whose admission waits for pods to end,
+    `look` the eviction manager's latest look, with the state it left.
     """
 
     node: Node
@@ -56,6 +58,7 @@ class KubeletState:
     found: Mapping[str, PodRecord] = field(default_factory=dict)
     waiting: tuple[PodBound | PodDeleted | SourcesReady, ...] = ()
     making_room: str = ""
+    look: EvictionRound | None = None
     talks: Mapping[int, Talk] = field(default_factory=dict)
     next_call: int = 1
     next_client: int = 1
@@ -82,4 +85,6 @@ def new_kubelet(node: Node, socket_dir: str, config: KubeletConfig | None = None
     """
     config = config or KubeletConfig()
     devices = DeviceManagerState(switches=config.all_switches)
+    config.eviction()
+    node = config.with_reservations(node)
     return KubeletState(node, socket_dir, config, devices, config.cpus(), config.memory(), config.topology())

@@ -58,7 +58,7 @@ def write_node_status(state: KubeletState, now: float) -> Stepped:
     nobody has to wait.
     """
     manager, counts = device_manager.get_capacity(state.devices, now)
-    node = with_devices(state.node, counts)
+    node = with_devices(state.config.with_reservations(state.node), counts)
     effects: Effects = ()
     if (node.capacity, node.allocatable) != (state.node.capacity, state.node.allocatable):
         effects = (NodeStatus(node.capacity, node.allocatable),)

@@ -18,8 +18,8 @@ from kubedev.deviceplugin.plugin import make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.kubelet import new_kubelet
 from kubedev.lab.applying import admitted, asked_resources, is_there, manifests, new_node
-from kubedev.lab.branches import Branches
 from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key
+from kubedev.lab.usages import Usages
 from kubedev.wire.backends import world
 from kubedev.wire.sockets import have_unix_sockets
 
@@ -38,7 +38,7 @@ MAX_OPEN = 4
 _open: dict[str, "Lab"] = {}
 
 
-class Lab(Branches):
+class Lab(Usages):
     """A cluster to experiment with. A lab of the same name that is still open is closed first, and the oldest one
     where too many are.
 
@@ -190,12 +190,6 @@ class Lab(Branches):
     def delete(self, pod: str) -> None:
         """Delete a pod."""
         self.do(e.PodDeletionAsked(self.pod(pod).uid))
-
-    def advance(self, seconds: float) -> None:
-        """Move the simulated clock on."""
-        if seconds < 0:
-            raise ValueError(f"expected 0 seconds or more, got {seconds:g}: only history goes back")
-        self.do(e.ClockAdvanced(seconds))
 
     def restart_kubelet(self, node: str = "", reboot: bool = False) -> None:
         """Restart a node's kubelet, or the whole machine."""

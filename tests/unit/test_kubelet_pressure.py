@@ -6,6 +6,8 @@ import pytest
 
 from kubedev.api.objects import Pod
 from kubedev.kubelet import events as k
+from kubedev.kubelet.config import KubeletConfig
+from kubedev.kubelet.pressure.settings import SettingsError
 from kubedev.lab.session import Lab
 from tests.unit.node_world import World
 
@@ -118,3 +120,130 @@ def test_n01_a_victim_that_is_deleted_meanwhile_makes_room_too() -> None:
     effects = world.feed(k.ContainerExited("old", "c", 143))
     assert k.StartContainer("critical", "c") in effects
     assert k.PodTerminated("old") in effects
+
+
+# A node that runs short
+
+TAINTLESS = "tolerations: [{operator: Exists}]"
+
+
+def pressed(**settings: object) -> Lab:
+    config = KubeletConfig(eviction_hard=(("memory.available", "1Gi"),), **settings)  # type: ignore[arg-type]
+    lab = Lab("pressure", nodes=1, transport="memory", config=config)
+    lab.apply(NODE)
+    return lab
+
+
+def conditions(lab: Lab) -> dict[str, str]:
+    return {c.type: c.status for c in lab.node("small").conditions}
+
+
+def test_a_node_short_of_memory_says_so_and_evicts_one_pod_a_look() -> None:
+    with pressed() as lab:
+        for name in ("first", "second"):
+            lab.apply(manifest(name, memory="100Mi", more=TAINTLESS))
+        lab.use("first", memory="2Gi")
+        lab.use("second", memory="1500Mi")
+        assert lab.look("small") is None
+        lab.advance(10)
+        assert conditions(lab)["MemoryPressure"] == "True"
+        first = lab.pod("first")
+        assert (first.phase, first.reason) == ("Failed", "Evicted")
+        assert first.message == (
+            "The node was low on resource: memory. Threshold quantity: 1Gi, available: 548Mi. Container c was "
+            "using 2Gi, request is 100Mi, has larger consumption of memory. "
+        )
+        assert [c.reason for c in first.conditions if c.type == "DisruptionTarget"] == [
+            "TerminationByKubelet"
+        ]
+        lab.advance(10)
+        assert lab.pod("second").phase == "Running"  # what the first one used has come back
+        assert conditions(lab)["MemoryPressure"] == "True"  # for five minutes more
+        lab.advance(300)
+        assert conditions(lab)["MemoryPressure"] == "False"
+
+
+def test_the_clock_may_jump_and_every_look_is_taken() -> None:
+    with pressed() as lab:
+        for name in ("first", "second", "third"):
+            lab.apply(manifest(name, memory="100Mi", more=TAINTLESS))
+            lab.use(name, memory="1Gi")
+        lab.machine_uses("small", memory="2Gi")
+        lab.advance(60)
+        assert [lab.pod(name).phase for name in ("first", "second", "third")].count("Failed") == 2
+        found = lab.look("small")
+        assert found is not None
+        assert found.at == 60
+
+
+def test_a_soft_threshold_waits_for_its_grace_period() -> None:
+    soft = {"eviction_soft": (("memory.available", "2Gi"),)}
+    with pressed(eviction_soft_grace_period=(("memory.available", "30s"),), **soft) as lab:
+        lab.apply(manifest("first", more=TAINTLESS))
+        lab.use("first", memory="2500Mi")
+        lab.advance(30)
+        assert conditions(lab)["MemoryPressure"] == "True"
+        assert lab.pod("first").phase == "Running"
+        lab.advance(10)
+        assert lab.pod("first").phase == "Failed"
+
+
+def test_under_memory_pressure_only_best_effort_pods_are_turned_away() -> None:
+    with pressed() as lab:
+        lab.machine_uses("small", memory="3500Mi")
+        lab.advance(10)
+        lab.apply(manifest("best-effort"))
+        lab.apply(manifest("burstable", memory="100Mi"))
+        refused = lab.pod("best-effort")
+        assert (refused.phase, refused.reason) == ("Failed", "Evicted")
+        assert refused.message == "Pod was rejected: The node had condition: [MemoryPressure]. "
+        assert lab.pod("burstable").phase == "Running"
+
+
+def test_unused_images_go_before_pods() -> None:
+    disk = NODE.replace("memory: 4Gi", "memory: 4Gi, ephemeral-storage: 100Gi")
+    config = KubeletConfig(eviction_hard=(("nodefs.available", "10%"),))
+    with Lab("pressure", nodes=1, transport="memory", config=config) as lab:
+        lab.apply(disk)
+        lab.apply(manifest("writer", more=TAINTLESS))
+        lab.use("writer", rootfs="60Gi", logs="10Gi")
+        lab.machine_uses("small", images="25Gi")
+        lab.advance(10)
+        found = lab.look("small")
+        assert found is not None
+        assert (found.reclaimed, found.evicted) == (("containers", "images"), ())
+        assert lab.state.machine_usage["small"].images == 0
+        lab.use("writer", logs="35Gi")
+        lab.advance(10)
+        assert lab.pod("writer").reason == "Evicted"
+
+
+def test_what_is_kept_from_pods_comes_off_allocatable() -> None:
+    config = KubeletConfig(
+        kube_reserved=(("cpu", "500m"),),
+        system_reserved=(("memory", "1Gi"),),
+        eviction_hard=(("memory.available", "512Mi"),),
+    )
+    with Lab("pressure", nodes=1, transport="memory", config=config) as lab:
+        lab.apply(NODE)
+        allocatable = {name: str(quantity) for name, quantity in lab.node("small").allocatable.items()}
+        assert allocatable == {"cpu": "1500m", "memory": "2560Mi", "pods": "10"}
+
+
+def test_what_a_reader_mistypes_is_said() -> None:
+    with pressed() as lab:
+        lab.apply(manifest("first"))
+        with pytest.raises(KeyError, match="no pod 'frist'; there are: first"):
+            lab.use("frist", memory=1)
+        with pytest.raises(ValueError, match=r"expected a container of first \(c\), got 'd'"):
+            lab.use("first", "d", memory=1)
+        with pytest.raises(ValueError, match="expected 0 or more, got -1Gi"):
+            lab.use("first", memory="-1Gi")
+        assert lab.state.usage == {}
+
+
+def test_a_threshold_without_a_grace_period_keeps_the_kubelet_from_starting() -> None:
+    with pytest.raises(
+        SettingsError, match=r"^grace period must be specified for the soft eviction threshold memory"
+    ):
+        pressed(eviction_soft=(("memory.available", "2Gi"),))

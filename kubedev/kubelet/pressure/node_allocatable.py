@@ -30,6 +30,7 @@ __all__ = [
     "cgroup_limits",
     "internal_capacity",
     "machine_capacity",
+    "native_allocatable",
     "node_allocatable_absolute",
     "node_allocatable_reservation",
     "over_reserved",
@@ -223,11 +224,29 @@ def set_machine_info(
         for name, quantity in old[1].items()
         if name in capacity or not is_extended_resource_name(name)
     }
-    for name, quantity in capacity.items():
-        left = quantity - reservation[name] if name in reservation else quantity
-        allocatable[name] = _not_below_zero(left)
+    allocatable |= _without(capacity, reservation)
     allocatable |= allocatable_of_plugins
+    return capacity, _without_huge_pages(capacity, allocatable)
+
+
+def native_allocatable(capacity: ResourceList, config: NodeAllocatableConfig) -> dict[str, Quantity]:
+    """What pods may have of the resources that no plugin counts: capacity without what is kept from them."""
+    native = {name: each for name, each in capacity.items() if not is_extended_resource_name(name)}
+    reserved = node_allocatable_reservation(native, config)
+    totals = {name: each.total for name, each in reserved.items()}
+    return _without_huge_pages(native, _without(native, totals))
+
+
+def _without(capacity: ResourceList, reservation: ResourceList) -> dict[str, Quantity]:
+    return {
+        name: _not_below_zero(quantity - reservation[name] if name in reservation else quantity)
+        for name, quantity in capacity.items()
+    }
+
+
+def _without_huge_pages(capacity: ResourceList, allocatable: dict[str, Quantity]) -> dict[str, Quantity]:
+    """Huge pages lie in the same memory, and come off it last."""
     for name, quantity in capacity.items():
         if is_huge_page_resource_name(name):
             allocatable[MEMORY] = _not_below_zero(allocatable.get(MEMORY, ZERO) - quantity)
-    return capacity, allocatable
+    return allocatable
