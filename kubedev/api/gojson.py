@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 SURROGATES = re.compile("[\ud800-\udfff]")
-ESCAPED = re.compile('[<>&\u2028\u2029\x00-\x1f"\\\\]')
+ESCAPED = re.compile('[<>&\u2028\u2029\x00-\x1f"\\\\\ud800-\udfff]')
 SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -188,10 +188,12 @@ def _as(expected: type[Any], value: Any, where: str) -> Any:
 
 
 def quote(source: str) -> str:
-    """A text as Go writes it: non-ASCII stays, but for what could end a script in HTML."""
+    """A text as Go writes it: non-ASCII stays, but for what could end a script in HTML, and for what is not UTF-8."""
     return f'"{ESCAPED.sub(_escape, source)}"'
 
 
 def _escape(match: re.Match[str]) -> str:
     char = match[0]
+    if char >= "\ud800":
+        return "\\ufffd"  # U+2028 and the like are below
     return SHORT.get(char) or f"\\u{ord(char):04x}"

@@ -167,7 +167,7 @@ def _finished(state: KubeletState, talk: Talk, result: Any, now: float) -> Stepp
             client = talk.begun.next_client - 1
             if result is not None:
                 return state, (Reply(register_id, request.resource_name, result),)
-            socket = registration.socket_path(state.socket_dir, request.endpoint)
+            socket = state.devices.connections[client].socket
             resource = request.resource_name
             return state, (Reply(register_id, resource, None), OpenStream(client, resource, socket))
         case PodBound(pod):

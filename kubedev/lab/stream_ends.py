@@ -107,6 +107,7 @@ class WireBench:
         self.state, effects = step(self.state, event, self.now)
         for effect in effects:
             self._wire.carry_out(effect)
+        self._wire.handled(event)
 
 
 @contextmanager

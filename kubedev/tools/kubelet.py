@@ -116,6 +116,7 @@ class KubeletTool:
             item = NodeStatusDue()
         if not isinstance(item, str):
             self._apply(item)
+            self._wire.handled(item)
             return True
         words = item.split()
         if words == ["quit"]:

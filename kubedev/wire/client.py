@@ -9,6 +9,7 @@ import grpc
 
 from kubedev.api.messages import Answer, Call, Empty, RpcError
 from kubedev.wire.codec import METHODS, DecodeError, Method
+from kubedev.wire.go_errors import CLOSING, DEADLINE, in_gos_words
 from kubedev.wire.server import GO_LIMITS, target
 from kubedev.wire.transport import OnAnswer, OnEnd, OnList
 
@@ -19,12 +20,16 @@ CHANNEL_OPTIONS = [
     ("grpc.default_authority", "localhost"),
     # A pool of its own: connections are shared otherwise, and a new channel would reach a deleted socket.
     ("grpc.use_local_subchannel_pool", 1),
+    # What is not read yet waits at the sender, but for 64 KiB: a window that grows would let thousands of lists in.
+    ("grpc.http2.bdp_probe", 0),
     # A plugin that is not there yet is tried again after 50 to 200 ms.
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.max_reconnect_backoff_ms", 200),
 ]
 
-_CLOSED = RpcError("Canceled", "grpc: the client connection is closing")
+_CLOSED = RpcError("Canceled", CLOSING)
+_NO_MESSAGE = RpcError("Internal", "unexpected EOF")
+"""The plugin said that all is well, and sent no answer."""
 
 
 def go_code(code: grpc.StatusCode) -> str:
@@ -34,9 +39,9 @@ def go_code(code: grpc.StatusCode) -> str:
     return "".join(word.capitalize() for word in code.name.split("_"))
 
 
-def rpc_error(error: grpc.RpcError) -> RpcError:
-    """An error of gRPC as a value."""
-    return RpcError(go_code(error.code()), error.details() or "")
+def rpc_error(error: grpc.RpcError, socket: str) -> RpcError:
+    """An error of gRPC's call to `socket` as a value, in the words of a Go client."""
+    return in_gos_words(go_code(error.code()), error.details() or "", socket)
 
 
 class PluginClient:
@@ -72,7 +77,7 @@ class PluginClient:
         except ValueError:  # the channel is closed
             on_answer(_CLOSED)
             return
-        future.add_done_callback(lambda done: on_answer(_answer(METHODS[call.method], done)))
+        future.add_done_callback(lambda done: on_answer(self._answer(METHODS[call.method], done)))
 
     def call(self, call: Call) -> Answer:
         """Send a call and wait for its answer."""
@@ -90,7 +95,7 @@ class PluginClient:
         try:
             ready.result(timeout)
         except grpc.FutureTimeoutError:
-            return RpcError("DeadlineExceeded", "context deadline exceeded")
+            return RpcError("DeadlineExceeded", DEADLINE)
         except grpc.FutureCancelledError:
             return _CLOSED
         finally:
@@ -105,7 +110,10 @@ class PluginClient:
                 ready.cancel()
 
     def list_and_watch(self, on_list: OnList, on_end: OnEnd) -> None:
-        """Follow the plugin's list on a thread of its own, until it ends or the client is closed."""
+        """Follow the plugin's list on a thread of its own, until it ends or the client is closed.
+
+        The next list is read once `on_list` has returned: until then it waits at the plugin.
+        """
         self._start_thread(lambda: on_end(self._follow(on_list)))
 
     def _follow(self, on_list: OnList) -> str:
@@ -118,7 +126,7 @@ class PluginClient:
             for data in stream:
                 on_list(decode(data).devices)
         except grpc.RpcError as error:
-            return str(rpc_error(error))
+            return str(rpc_error(error, self.socket))
         except DecodeError as error:
             stream.cancel()  # type: ignore[no-untyped-call]
             return str(_malformed(error))
@@ -137,19 +145,19 @@ class PluginClient:
             self._cancel(dial)
         self._start_thread(self._channel.close)
 
+    def _answer(self, method: Method, done: Any) -> Answer:
+        try:
+            data = done.result()
+            return _NO_MESSAGE if data is None else method.decode_response(data)
+        except grpc.RpcError as error:
+            return rpc_error(error, self.socket)
+        except grpc.FutureCancelledError:
+            return _CLOSED
+        except DecodeError as error:
+            return _malformed(error)
+
     def _start_thread(self, run: Callable[[], None]) -> None:
         threading.Thread(target=run, name=f"client of {self.socket}", daemon=True).start()
-
-
-def _answer(method: Method, done: Any) -> Answer:
-    try:
-        return method.decode_response(done.result())  # type: ignore[no-any-return]
-    except grpc.RpcError as error:
-        return rpc_error(error)
-    except grpc.FutureCancelledError:
-        return _CLOSED
-    except DecodeError as error:
-        return _malformed(error)
 
 
 def _malformed(error: Exception) -> RpcError:

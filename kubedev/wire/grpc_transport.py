@@ -12,6 +12,8 @@ __all__ = ["GrpcTransport"]
 class GrpcTransport:
     """A kubelet's transport in a socket directory; agents ask at `pod_resources`, a path, by default in it too."""
 
+    threaded = True
+
     def __init__(self, directory: str, pod_resources: str | None = None) -> None:
         self.directory = directory
         self.pod_resources = pod_resources or pod_resources_path(directory)

@@ -1,6 +1,6 @@
 """Carries out what a kubelet wants of its plugins and agents, over any transport: replies, calls and streams.
 
-What comes of it is told as events. `carry_out`, `restart` and `close` are called from one thread, `tell` is
+What comes of it is told as events. `carry_out`, `handled`, `restart` and `close` are called from one thread, `tell` is
 called from any.
 """
 
@@ -8,7 +8,7 @@ import posixpath
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from kubedev.api.messages import RegisterRequest
+from kubedev.api.messages import Device, RegisterRequest
 from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
 from kubedev.kubelet.events import (
     Answered,
@@ -24,6 +24,7 @@ from kubedev.kubelet.events import (
     StreamEnded,
 )
 from kubedev.kubelet.events import Reply as ReplyEffect
+from kubedev.wire.inflow import Inflow
 from kubedev.wire.transport import Client, Listener, Reply, Transport
 from kubedev.wire.underway import Stream
 
@@ -39,6 +40,7 @@ class _Connection:
     client: Client
     socket: str
     number: int | None = None
+    inflow: Inflow | None = None
 
 
 class KubeletWire:
@@ -118,7 +120,21 @@ class KubeletWire:
             connection.number = None
             tell(StreamEnded(number, error))
 
-        connection.client.list_and_watch(lambda devices: tell(ListReceived(number, devices)), on_end)
+        def on_list(devices: tuple[Device, ...]) -> None:
+            tell(ListReceived(number, devices))
+
+        put, end = on_list, on_end
+        if self._transport.threaded:
+            connection.inflow = Inflow(on_list, on_end)
+            put, end = connection.inflow.put, connection.inflow.end
+        connection.client.list_and_watch(put, end)
+
+    def handled(self, event: KubeletEvent) -> None:
+        """An event that was told has been applied: the next list of that stream may come."""
+        if isinstance(event, ListReceived):
+            for connection in self._connections:
+                if connection.number == event.client and connection.inflow:
+                    connection.inflow.handled()
 
     def drop_stream(self, number: int) -> bool:
         """Close the connection of a stream as if the kubelet had lost it; False where it is not open."""
@@ -165,6 +181,8 @@ class KubeletWire:
     def _close(self, connection: _Connection) -> None:
         self._connections.remove(connection)
         connection.client.close()
+        if connection.inflow:
+            connection.inflow.close()
 
     def _on_register(self, request: RegisterRequest, reply: Reply) -> None:
         register_id = next(self._ids)

@@ -5,12 +5,14 @@ does what server.py, client.py and the plugin's process do, at once and in the o
 that registers is called back before `start` returns. The contract tests run the same scenarios over both.
 """
 
+import errno
 import os
 from collections.abc import Callable
 
 from kubedev.api.messages import VERSION, Answer, Call, Empty, RegisterRequest, RpcError
 from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
 from kubedev.deviceplugin.plugin import Plugin, answer, set_count, set_health
+from kubedev.wire.go_errors import CLOSING, DEADLINE, not_connected
 from kubedev.wire.sockets import KUBELET_SOCKET
 from kubedev.wire.transport import (
     OnAnswer,
@@ -25,12 +27,14 @@ from kubedev.wire.transport import (
 
 __all__ = ["MemoryClient", "MemoryListener", "MemoryPlugin", "MemoryPodResources", "MemoryTransport"]
 
-_CLOSED = RpcError("Canceled", "grpc: the client connection is closing")
+_CLOSED = RpcError("Canceled", CLOSING)
 _LOST = RpcError("Unavailable", "error reading from server: EOF")
 
 
 class MemoryTransport:
     """A socket directory that exists in memory only; its path is a name and no place on a disk."""
+
+    threaded = False
 
     def __init__(self, directory: str = "/memory") -> None:
         self.directory = directory
@@ -38,11 +42,14 @@ class MemoryTransport:
         self.on_pod_resources: OnPodResources | None = None
         self.plugins: list[MemoryPlugin] = []
         self.serving: dict[str, MemoryPlugin] = {}
+        self.left: set[str] = set()
+        """Sockets whose plugin was killed: they lie there, and nobody listens."""
 
     def listen(self, on_register: OnRegister) -> "MemoryListener":
         """Serve Registration: all plugins that are up see a new kubelet.sock, and register."""
         self.on_register = on_register
         self.serving.clear()  # a kubelet's start removes all sockets
+        self.left.clear()
         for plugin in list(self.plugins):
             plugin.kubelet_appeared()
         return MemoryListener(self)
@@ -109,7 +116,7 @@ class MemoryClient:
             return _CLOSED
         plugin = self._connected()
         if call.method == "Dial":
-            return Empty() if plugin else RpcError("DeadlineExceeded", "context deadline exceeded")
+            return Empty() if plugin else RpcError("DeadlineExceeded", DEADLINE)
         return answer(plugin.state, call.request) if plugin else self._unreachable()
 
     def list_and_watch(self, on_list: OnList, on_end: OnEnd) -> None:
@@ -147,7 +154,8 @@ class MemoryClient:
         return self._plugin
 
     def _unreachable(self) -> RpcError:
-        return RpcError("Unavailable", f"connection error: {self.socket}: nobody listens")
+        why = errno.ECONNREFUSED if self.socket in self._transport.left else errno.ENOENT
+        return not_connected(self.socket, why)
 
 
 class MemoryPlugin:
@@ -189,6 +197,7 @@ class MemoryPlugin:
             return
         self.up = True
         self._transport.serving[self.socket] = self
+        self._transport.left.discard(self.socket)
         self._on_event(PluginEvent("serving", socket=self.socket))
         request = RegisterRequest(self._version, self._endpoint, self.state.resource, self.state.options)
         on_register(request, self.registered)
@@ -203,6 +212,8 @@ class MemoryPlugin:
 
     def kill(self) -> None:
         """End like a process that is killed: the connections break, the socket's file stays behind."""
+        if self._transport.serving.get(self.socket) is self:
+            self._transport.left.add(self.socket)
         self._stop(str(_LOST))
 
     def stop(self) -> None:

@@ -11,7 +11,7 @@ from kubedev.api.messages import Device, ListAndWatchResponse, RegisterRequest, 
 from kubedev.deviceplugin.plugin import Plugin, answer
 from kubedev.wire.client import CHANNEL_OPTIONS, rpc_error
 from kubedev.wire.codec import METHODS, REGISTER
-from kubedev.wire.server import SocketServer, target, unary
+from kubedev.wire.server import SocketServer, in_utf8, target, unary
 
 __all__ = ["PluginServer", "Registration"]
 
@@ -79,7 +79,7 @@ class PluginServer:
     def _answer(self, request: Any, context: grpc.ServicerContext) -> Any:
         response = answer(self._state(), request)
         if isinstance(response, RpcError):
-            context.abort(grpc.StatusCode.UNKNOWN, response.message)
+            context.abort(grpc.StatusCode.UNKNOWN, in_utf8(response.message))
         return response
 
     def _list_and_watch(self, _: bytes, context: grpc.ServicerContext) -> Iterator[ListAndWatchResponse]:
@@ -111,18 +111,18 @@ class Registration:
         self._channel = grpc.insecure_channel(target(kubelet_socket), options=CHANNEL_OPTIONS)
         method = self._channel.unary_unary(REGISTER.path, REGISTER.encode_request, None)
         self._future = method.future(request, timeout=timeout)
-        self._future.add_done_callback(lambda done: on_done(_error_of(done)))
+        self._future.add_done_callback(lambda done: on_done(_error_of(done, kubelet_socket)))
 
     def close(self) -> None:
         """Give the call up if it is still under way, and close the connection."""
         self._channel.close()
 
 
-def _error_of(done: Any) -> RpcError | None:
+def _error_of(done: Any, socket: str) -> RpcError | None:
     try:
         done.result()
     except grpc.RpcError as error:
-        return rpc_error(error)
+        return rpc_error(error, socket)
     except grpc.FutureCancelledError:
         return RpcError("Canceled", "the call was given up")
     return None

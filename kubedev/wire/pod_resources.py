@@ -15,7 +15,7 @@ from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
 from kubedev.wire.client import CHANNEL_OPTIONS, rpc_error
 from kubedev.wire.codec import DecodeError
 from kubedev.wire.podresources_codec import METHODS, method_of
-from kubedev.wire.server import Replies, SocketServer, target, unary
+from kubedev.wire.server import Replies, SocketServer, in_utf8, target, unary
 from kubedev.wire.sockets import KUBELET_SOCKET, SocketDirectoryError, check_socket_path, is_live
 from kubedev.wire.transport import OnPodResources
 
@@ -74,7 +74,7 @@ class PodResourcesServer:
     def _answer(self, request: PodResourcesRequest, context: grpc.ServicerContext) -> Any:
         answer = self._replies.wait(lambda reply: self._on_request(request, reply), context)
         if isinstance(answer, RpcError):
-            context.abort(grpc.StatusCode.UNKNOWN, answer.message)
+            context.abort(grpc.StatusCode.UNKNOWN, in_utf8(answer.message))
         return answer
 
 
@@ -85,15 +85,17 @@ def ask_pod_resources(path: str, *requests: PodResourcesRequest, timeout: float 
     """
     check_socket_path(path)
     with grpc.insecure_channel(target(path), options=_OPTIONS) as channel:
-        return list(map(partial(_ask, channel, timeout), requests))
+        return list(map(partial(_ask, channel, path, timeout), requests))
 
 
-def _ask(channel: grpc.Channel, timeout: float, request: PodResourcesRequest) -> PodResourcesAnswer:
+def _ask(
+    channel: grpc.Channel, path: str, timeout: float, request: PodResourcesRequest
+) -> PodResourcesAnswer:
     method = method_of(request)
     call = channel.unary_unary(method.path, method.encode_request, None)
     try:
         return method.decode_response(call(request, timeout=timeout))  # type: ignore[no-any-return]
     except grpc.RpcError as error:
-        return rpc_error(error)
+        return rpc_error(error, path)
     except DecodeError as error:
         return RpcError("Internal", f"grpc: failed to unmarshal the received message: {error}")

@@ -6,6 +6,7 @@ lie at its path since.
 """
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -16,14 +17,16 @@ import grpc
 from kubedev.api.messages import Empty, RegisterRequest
 from kubedev.wire.codec import REGISTER, DecodeError, Method
 from kubedev.wire.daemon_threads import DaemonThreads
+from kubedev.wire.go_errors import too_large
 from kubedev.wire.sockets import KUBELET_SOCKET, SocketDirectoryError, check_socket_path, is_socket
 from kubedev.wire.transport import OnRegister
 
-__all__ = ["GO_LIMITS", "RegistrationServer", "Replies", "SocketServer", "target", "unary"]
+__all__ = ["GO_LIMITS", "RegistrationServer", "Replies", "SocketServer", "in_utf8", "target", "unary"]
 
 # As a Go peer has them: messages received up to 4 MiB, error texts and other metadata up to 16 MiB.
+MAX_MESSAGE = 4 * 1024 * 1024
 GO_LIMITS = [
-    ("grpc.max_receive_message_length", 4 * 1024 * 1024),
+    ("grpc.max_receive_message_length", MAX_MESSAGE),
     ("grpc.max_send_message_length", -1),
     ("grpc.max_metadata_size", 16 * 1024 * 1024),
     ("grpc.absolute_max_metadata_size", 16 * 1024 * 1024),
@@ -33,15 +36,21 @@ R = TypeVar("R")
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
+# A server takes more, so that it can refuse it in Go's words.
+_SERVER_LIMITS = [*GO_LIMITS[1:], ("grpc.max_receive_message_length", 4 * MAX_MESSAGE)]
+
+
 def target(path: str) -> str:
     """The gRPC name of a socket. It is a URI, in which a space or a percent sign must be quoted."""
-    return "unix:" + quote(path)
+    return "unix:" + quote(os.fsencode(path))
 
 
 def unary(method: Method, answer: Callable[[Any, grpc.ServicerContext], Any]) -> Handler:
     """A handler that decodes by itself: what is no request is refused as in Go, without a traceback."""
 
     def handle(data: bytes, context: grpc.ServicerContext) -> bytes:
+        if len(data) > MAX_MESSAGE:
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, too_large(len(data), MAX_MESSAGE))
         try:
             request = method.decode_request(data)
         except DecodeError as error:
@@ -49,6 +58,11 @@ def unary(method: Method, answer: Callable[[Any, grpc.ServicerContext], Any]) ->
         return method.encode_response(answer(request, context))
 
     return grpc.unary_unary_rpc_method_handler(handle)
+
+
+def in_utf8(text: str) -> str:
+    """A text for a status: what is not UTF-8 becomes U+FFFD, as in Go (`http_util.go: encodeGrpcMessage`)."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 class _Services(grpc.GenericRpcHandler):  # type: ignore[type-arg]
@@ -83,7 +97,7 @@ class SocketServer:
         self._server = grpc.server(
             self._threads,  # type: ignore[arg-type]  # its stubs want a pool, it takes any executor
             handlers=[_Services(handlers)],
-            options=GO_LIMITS,
+            options=_SERVER_LIMITS,
         )
 
     def start(self) -> None:
@@ -185,5 +199,5 @@ class RegistrationServer:
     def _register(self, request: RegisterRequest, context: grpc.ServicerContext) -> Empty:
         error = self._replies.wait(lambda reply: self._on_register(request, reply), context)
         if error is not None:
-            context.abort(grpc.StatusCode.UNKNOWN, error)
+            context.abort(grpc.StatusCode.UNKNOWN, in_utf8(error))
         return Empty()

@@ -115,9 +115,13 @@ class PluginHandle(Protocol):
 
 
 class Transport(Protocol):
-    """One kubelet's way to the plugins of its node; `directory` is the path of the socket directory."""
+    """One kubelet's way to the plugins of its node; `directory` is the path of the socket directory.
+
+    `threaded` says that callbacks come on threads of the transport's own, which may be made to wait.
+    """
 
     directory: str
+    threaded: bool
 
     def listen(self, on_register: OnRegister) -> Listener:
         """Serve the registration of plugins."""

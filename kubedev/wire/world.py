@@ -171,6 +171,8 @@ class World:
                 self._runtime.stop((uid, name))
             case e.FromKubelet(node, effect):
                 self._nodes[node].wire.carry_out(effect)
+            case e.OnKubelet(node, told) if node in self._nodes:
+                self._nodes[node].wire.handled(told)
 
     def close(self) -> None:
         """End everything, and wait for it."""

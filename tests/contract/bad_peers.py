@@ -63,4 +63,4 @@ def raw_call(socket: str, path: str, data: bytes, authority: str = "localhost") 
             answer: bytes = channel.unary_unary(path, None, None)(data, timeout=5)
             return answer
         except grpc.RpcError as error:
-            return str(rpc_error(error))
+            return str(rpc_error(error, socket))

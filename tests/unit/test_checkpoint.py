@@ -165,3 +165,13 @@ def test_real_checkpoints_load_or_are_refused_with_the_reason_told(path: Path) -
         data = unmarshal_checkpoint(text)
         assert data is not None
         assert marshal_checkpoint(data) == text.strip()
+
+
+def test_p6_ids_that_are_not_utf8_are_written_as_go_writes_them() -> None:
+    """JSON gets U+FFFD, the checksum is that of the bytes: so the file is corrupted at a restart, as in Go."""
+    state = list_and_watch(DeviceManagerState(), "example.com/gpu", (Device("x\udcff\udcfe"), Device("d1")))
+    text = checkpoint_text(state)
+    assert text is not None
+    assert r'"RegisteredDevices":{"example.com/gpu":["d1","x\ufffd\ufffd"]}' in text
+    assert read_checkpoint(text) == ({}, (), CORRUPTED)
+    assert text.isascii()

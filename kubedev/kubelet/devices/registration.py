@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kubedev.api.gotext import quote
+from kubedev.api.gourl import URLError, dial_address
 from kubedev.api.messages import (
     VERSION,
     Call,
@@ -93,17 +94,25 @@ def register(
 ) -> Conversation[DeviceManagerState, str | None]:
     """Answer a Register call: None, or the error's text. `client` is the number of the new connection.
 
-    After None the kubelet is to open ListAndWatch on the connection.
+    After None the kubelet is to open ListAndWatch on the connection. The path is dialed as gRPC in Go reads it: an
+    endpoint `a%20b.sock` is a socket `a b.sock`, and one with a control character is refused at once.
     """
     error = validate(request.version, request.resource_name)
     if error is not None:
         return state, error
     resource = request.resource_name
-    endpoint = moved(Endpoint(resource, socket_path(socket_dir, request.endpoint), "absent"), "Register")
+    path = socket_path(socket_dir, request.endpoint)
+    try:
+        socket, unreadable = dial_address(path), None
+    except URLError as wrong:
+        socket, unreadable = path, str(wrong)
+    endpoint = moved(Endpoint(resource, socket, "absent"), "Register")
     state = _with_connection(state, client, endpoint)
     if "121994" not in state.switches:
         state = replace(state, clients={**state.clients, resource: client})
 
+    if unreadable is not None:
+        return _refused(state, client, "dial fails"), f"failed to dial device plugin: {unreadable}"
     state, dialed = yield state, Call(resource, endpoint.socket, "Dial", Dial(), DIAL_TIMEOUT)
     if isinstance(dialed, RpcError):
         return _refused(state, client, "dial fails"), f"failed to dial device plugin: {dialed.message}"
