@@ -12,6 +12,8 @@ from kubedev.cluster.store import Object, WatchEvent
 from kubedev.cluster.usage import MachineUsage, Usage
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.events import Effect, KubeletEvent
+from kubedev.scheduler.framework import Framework
+from kubedev.scheduler.queue.queue import Durations
 
 __all__ = [
     "ClockAdvanced",
@@ -32,6 +34,7 @@ __all__ = [
     "PluginServing",
     "PodCreated",
     "PodDeletionAsked",
+    "SchedulerConfigured",
     "SchedulerTurn",
     "SchedulerWants",
     "UsageSet",
@@ -56,6 +59,17 @@ class ObjectApplied:
     """You apply an object that is no pod (a PriorityClass, a PodDisruptionBudget, ...), or edit a node's status."""
 
     object: Object
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerConfigured:
+    """You start the scheduler anew with these profiles: it forgets all, and reads the cluster again.
+
+    `durations` are how long pods wait in its queue.
+    """
+
+    profiles: tuple[Framework, ...]
+    durations: Durations = Durations()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +249,7 @@ class SchedulerWants:
 Event = (
     NodeCreated
     | ObjectApplied
+    | SchedulerConfigured
     | PodCreated
     | PodDeletionAsked
     | PluginLaunched

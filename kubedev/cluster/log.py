@@ -57,6 +57,9 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
             yield "api", YOU, STORE, "node-created", {"node": node.name}
         case e.ObjectApplied(obj):
             yield "api", YOU, STORE, "object-applied", {"kind": type(obj).__name__, "name": obj.name}
+        case e.SchedulerConfigured(profiles):
+            names = ", ".join(profile.scheduler_name for profile in profiles)
+            yield "local", YOU, SCHEDULER, "scheduler-configured", {"profiles": names}
         case e.PodCreated(pod):
             yield "api", YOU, STORE, "pod-created", {"pod": pod.name, "asks": _asks(pod)}
         case e.PodDeletionAsked(uid):

@@ -8,11 +8,22 @@ from kubedev.api.objects import Condition
 from kubedev.cluster import events as e
 from kubedev.cluster.apiserver import delete_pod, write
 from kubedev.cluster.state import ClusterState, then
+from kubedev.cluster.store import listed
 from kubedev.scheduler import events as s
 from kubedev.scheduler import scheduler
 from kubedev.scheduler.scheduler import SchedulerState
 
-__all__ = ["EFFECTS", "tick", "turn", "wants", "watched"]
+__all__ = ["EFFECTS", "configured", "tick", "turn", "wants", "watched"]
+
+
+def configured(state: ClusterState, event: e.SchedulerConfigured) -> ClusterState:
+    """The scheduler starts anew, and sees what the store holds: pods come last, when all else is known."""
+    fresh = SchedulerState().with_profiles(*event.profiles, durations=event.durations)
+    effects: list[Any] = []
+    for change in listed(state.store):
+        fresh, more = scheduler.observe(fresh, change, state.now)
+        effects += more
+    return _with_scheduler(replace(state, decision=None), fresh, effects)
 
 
 def watched(state: ClusterState, event: e.Watched) -> ClusterState:

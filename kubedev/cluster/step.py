@@ -32,6 +32,7 @@ def watched(state: ClusterState, event: e.Watched) -> ClusterState:
 FROM_OUTSIDE: Mapping[type, Step] = {
     e.NodeCreated: kubelets.node_created,
     e.ObjectApplied: apiserver.applied,
+    e.SchedulerConfigured: scheduling.configured,
     e.PodCreated: apiserver.pod_created,
     e.PodDeletionAsked: apiserver.pod_deletion_asked,
     e.PluginLaunched: plugins.launched,

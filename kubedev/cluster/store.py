@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass, Service
 
-__all__ = ["Object", "Store", "WatchEvent", "deleted", "new_uid", "put"]
+__all__ = ["Object", "Store", "WatchEvent", "deleted", "listed", "new_uid", "put"]
 
 Object = Node | Pod | PodDisruptionBudget | PriorityClass | Service | Namespace
 
@@ -49,6 +49,12 @@ class Store:
     def pods_on(self, node: str) -> tuple[Pod, ...]:
         """The pods bound to a node, in the order in which they were created."""
         return tuple(pod for pod in self.pods.values() if pod.node_name == node)
+
+
+def listed(store: Store) -> tuple[WatchEvent, ...]:
+    """Every object as if it came now, pods last: what a new watcher is told at first."""
+    kinds = sorted(KINDS.values(), key=lambda kind: kind == "pods")
+    return tuple(WatchEvent("ADDED", obj) for kind in kinds for obj in getattr(store, kind).values())
 
 
 def new_uid(store: Store, pod: Pod) -> str:

@@ -1,12 +1,12 @@
 """From a manifest to the objects that the API server would store: read, admitted, with names that are free."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kubedev.api.defaults import resolve_priority
-from kubedev.api.manifests import ManifestError, Manifests, load
+from kubedev.api.manifests import ManifestError, Manifests, Reader, load
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Node, Pod, PriorityClass, Workload
 from kubedev.api.quantity import Quantity
@@ -14,7 +14,7 @@ from kubedev.api.workloads import daemon_pod
 from kubedev.cluster.cluster import ClusterError
 from kubedev.cluster.store import Store
 
-__all__ = ["admitted", "asked_resources", "is_there", "manifests", "new_node"]
+__all__ = ["admitted", "asked_resources", "is_there", "manifests", "new_node", "read_text"]
 
 RESOURCES = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
 
@@ -34,13 +34,17 @@ def manifests() -> dict[str, Path]:
     return {}
 
 
-def admitted(manifest: str | Path, source: str, store: Store, rename: bool) -> Manifests:
+def admitted(
+    manifest: str | Path, source: str, store: Store, rename: bool, readers: Mapping[tuple[str, str], Reader]
+) -> Manifests:
     """What is to be created: the manifest's objects with priorities, and a DaemonSet's pods, one for each node.
+
+    `readers` are for the configurations in it.
 
     Raises ManifestError, PriorityError, or ClusterError where a name is taken; with `rename` pods get a free one.
     """
-    text, source = _read(manifest, source)
-    loaded = load(text, source=source)
+    text, source = read_text(manifest, source)
+    loaded = load(text, source, readers)
     nodes = (*store.nodes.values(), *loaded.nodes)
     classes = (*store.priority_classes.values(), *loaded.of_type(PriorityClass))
     objects: list[Any] = []
@@ -66,7 +70,7 @@ def asked_resources(pods: Iterable[Pod]) -> set[str]:
     }
 
 
-def _read(manifest: str | Path, source: str) -> tuple[str, str]:
+def read_text(manifest: str | Path, source: str = "") -> tuple[str, str]:
     """The text of a manifest that is given by its name among the labs', by its path, or as text; and its source."""
     if isinstance(manifest, str):
         if "\n" in manifest or ": " in manifest or manifest.lstrip()[:1] in ("", "{", "["):

@@ -4,7 +4,7 @@
 """
 
 import atexit
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,9 @@ from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.kubelet import new_kubelet
 from kubedev.lab.applying import admitted, asked_resources, is_there, manifests, new_node
 from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key
+from kubedev.lab.scheduler_config import SchedulerConfig, configured, unhandled
 from kubedev.lab.usages import Usages
+from kubedev.scheduler.configuration.loading import Configuration
 from kubedev.wire.backends import world
 from kubedev.wire.sockets import have_unix_sockets
 
@@ -44,7 +46,9 @@ class Lab(Usages):
 
     `nodes` is how many there are at the start (at most four). `transport` is `grpc` (real sockets, real processes)
     or `memory`; with `plugins="thread"` the plugins run in this process. `config` is every kubelet's: its policies,
-    its machine, and switches such as `KubeletConfig(switches=frozenset({"121994"}))`.
+    its machine, and switches such as `KubeletConfig(switches=frozenset({"121994"}))`. `scheduler` is the scheduler's
+    configuration, a path or YAML text; `scheduler_plugins` are classes that it can name
+    (`kubedev.scheduler.configuration.own_plugins` says what they look like).
     """
 
     def __init__(
@@ -54,9 +58,13 @@ class Lab(Usages):
         transport: Literal["grpc", "memory"] = "grpc",
         plugins: Literal["process", "thread"] = "process",
         config: KubeletConfig | None = None,
+        scheduler: str | Path | None = None,
+        scheduler_plugins: Sequence[type] = (),
     ) -> None:
         if not 1 <= nodes <= len(NODES):
             raise ValueError(f"expected 1 to {len(NODES)} nodes, got {nodes}")
+        self._scheduler = SchedulerConfig(scheduler_plugins)
+        beginning = self._scheduler.beginning(scheduler)
         for older in [name] if name in _open else list(_open)[: len(_open) + 1 - MAX_OPEN]:
             _open.pop(older).close()
         self.name = name
@@ -66,9 +74,8 @@ class Lab(Usages):
         self._closed = False
         machines = [new_node(machine) for machine in NODES[:nodes]]
         new_kubelet(machines[0], "", self._config)  # says what is wrong before anything is started
-        super().__init__(
-            lambda: world(transport, plugins), [e.NodeCreated(node, self._config) for node in machines]
-        )
+        beginning += [e.NodeCreated(node, self._config) for node in machines]
+        super().__init__(lambda: world(transport, plugins), beginning)
         _open[name] = self
         atexit.register(self.close)
 
@@ -157,10 +164,14 @@ class Lab(Usages):
         What is there already stays as it is. All is checked before any is created. Raises ManifestError, or
         ClusterError where another object has the name; with `rename` pods get a free name then. For a node that
         says how many devices it has, a plugin with so many is started, since no kubelet can hand out what no
-        plugin offers.
+        plugin offers. A KubeSchedulerConfiguration starts the scheduler anew. `notes` of the result say what
+        counts for nothing, and which pods no scheduler looks at.
         """
-        loaded = admitted(manifest, source, self.state.store, rename)
+        loaded = admitted(manifest, source, self.state.store, rename, self._scheduler.readers)
         store = self.state.store
+        for configuration in loaded.configurations:
+            if isinstance(configuration, Configuration):
+                self.post(configured(configuration))
         nodes = [node for node in loaded.nodes if not is_there(node, store)]
         for node in nodes:
             self.post(e.NodeCreated(node, self._config))
@@ -176,7 +187,8 @@ class Lab(Usages):
         for pod in (p for p in loaded.pods if not is_there(p, store)):
             self.post(e.PodCreated(replace(pod, creation_timestamp=self.state.now)))
         self.wait()
-        return loaded
+        profiles = [profile.scheduler_name for profile in self.state.scheduler.queue.profiles]
+        return replace(loaded, notes=(*loaded.notes, *unhandled(loaded.pods, profiles)))
 
     def missing_resources(self, pods: Iterable[Pod]) -> list[str]:
         """The extended resources that pods ask for and no node has any of."""

@@ -7,7 +7,7 @@ from kubedev.scheduler.cache import Cache
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.framework import Framework
 from kubedev.scheduler.plugins.default_plugins import default_framework
-from kubedev.scheduler.queue.queue import SchedulingQueue
+from kubedev.scheduler.queue.queue import Durations, SchedulingQueue
 from kubedev.scheduler.snapshot import Snapshot
 from kubedev.scheduler.storage import Storage
 
@@ -51,9 +51,12 @@ class SchedulerState:
         """The profile that decides on a pod: the one that its schedulerName names. Go: `frameworkForPod`."""
         return self.queue.profile_of(pod)
 
-    def with_profiles(self, first: Framework, *more: Framework) -> "SchedulerState":
-        """The same with other profiles, from the next event on."""
-        return replace(self, queue=replace(self.queue, framework=first, more_profiles=more))
+    def with_profiles(
+        self, first: Framework, *more: Framework, durations: Durations | None = None
+    ) -> "SchedulerState":
+        """The same with other profiles, and other waits in the queue if those are given, from the next event on."""
+        waits = durations or self.queue.durations
+        return replace(self, queue=replace(self.queue, framework=first, more_profiles=more, durations=waits))
 
     def with_framework(self, framework: Framework) -> "SchedulerState":
         """The same with another single profile, from the next event on."""

@@ -7,7 +7,7 @@ Go: `cmd/kube-scheduler/app/options/configfile.go: loadConfig`,
 `k8s.io/apimachinery/pkg/runtime/serializer/json`, `k8s.io/kube-scheduler/config/v1/types.go: DecodeNestedObjects`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubedev.api.gonumbers import format_duration, parse_duration
@@ -16,7 +16,7 @@ from kubedev.api.yaml_reader import YAMLError, read
 from kubedev.scheduler.configuration.errors import ConfigurationError
 from kubedev.scheduler.configuration.schema import ARGS_KINDS, FIELDS, GROUP, KIND, VERSION, zero_of
 
-__all__ = ["decode"]
+__all__ = ["decode", "decode_document"]
 
 SCHEME = "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:29"
 RANGES = {"int32": 2**31, "int64": 2**63}
@@ -28,17 +28,19 @@ Values = dict[str, Any]
 def decode(text: str) -> Values:
     """The configuration in the file, with the arguments of known plugins decoded. Raises ConfigurationError."""
     duplicates, document = parse_yaml(text)
+    return decode_document(document, text, duplicates)
+
+
+def decode_document(document: Any, text: str = "", duplicates: Sequence[str] = ()) -> Values:
+    """The same of a document that was read already; `text` is where it comes from, for errors."""
     values = document if isinstance(document, Mapping) else {}
     if document is not None and values is not document:
-        raise refused(
-            f"couldn't get version/kind; json parse error: {type_error(document, 'struct', 'struct', '')}"
-        )
+        got = type_error(document, "struct", "struct", "")
+        raise refused(f"couldn't get version/kind; json parse error: {got}")
     version, kind = header(values, "", "", text)
-    if kind != KIND:
-        if version == VERSION and kind in ARGS_KINDS:
-            raise refused(f"couldn't decode as {KIND}, got {version}, Kind={kind}: ")
-        raise refused(not_registered(version, kind))
-    if version != VERSION:
+    if version == VERSION and kind in ARGS_KINDS:
+        raise refused(f"couldn't decode as {KIND}, got {version}, Kind={kind}: ")
+    if (version, kind) != (VERSION, KIND):
         raise refused(not_registered(version, kind))
     unknown: list[str] = list(duplicates)
     decoded: Values = read_struct(values, KIND, "", unknown)

@@ -6,41 +6,41 @@
 Go: `cmd/kube-scheduler/app/server.go: Setup`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubedev.scheduler.configuration.decoding import decode
+from kubedev.scheduler.configuration.decoding import decode, decode_document
 from kubedev.scheduler.configuration.defaults import with_defaults
 from kubedev.scheduler.configuration.errors import ConfigurationError
 from kubedev.scheduler.configuration.profiles import make_profiles
 from kubedev.scheduler.configuration.registry import IN_TREE, Registry
-from kubedev.scheduler.configuration.schema import KIND, written
+from kubedev.scheduler.configuration.schema import KIND, VERSION, written
 from kubedev.scheduler.configuration.validation import validate
 from kubedev.scheduler.framework import Framework
+from kubedev.scheduler.queue.queue import Durations
 
-__all__ = ["Configuration", "load_configuration"]
+__all__ = ["CONFIGURATION", "Configuration", "configuration_reader", "load_configuration"]
+
+CONFIGURATION = (VERSION, KIND)
+"""apiVersion and kind of such a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """A configuration that kube-scheduler would start with.
 
-    `values` is the file with its defaults, in v1 form; the back-offs are in seconds.
+    `values` is the file with its defaults, in v1 form.
     """
 
     values: Mapping[str, Any] = field(repr=False)
     profiles: tuple[Framework, ...] = ()
 
     @property
-    def pod_initial_backoff_seconds(self) -> float:
-        """How long a pod waits after its first attempt."""
-        return float(self.values["podInitialBackoffSeconds"])
-
-    @property
-    def pod_max_backoff_seconds(self) -> float:
-        """How long a pod waits at most."""
-        return float(self.values["podMaxBackoffSeconds"])
+    def durations(self) -> Durations:
+        """How long pods wait in the queue."""
+        initial, longest = self.values["podInitialBackoffSeconds"], self.values["podMaxBackoffSeconds"]
+        return Durations(initial, longest)
 
 
 def load_configuration(text: str, out_of_tree: Registry | None = None) -> Configuration:
@@ -48,8 +48,17 @@ def load_configuration(text: str, out_of_tree: Registry | None = None) -> Config
 
     Raises ConfigurationError: what kube-scheduler would refuse at its start, in its words.
     """
-    values = with_defaults(decode(text))
+    return _configuration(decode(text), out_of_tree)
+
+
+def configuration_reader(out_of_tree: Registry | None = None) -> Callable[[Mapping[str, Any]], Configuration]:
+    """What reads a configuration that stands among other documents, for `kubedev.api.manifests.load`."""
+    return lambda document: _configuration(decode_document(document), out_of_tree)
+
+
+def _configuration(decoded: dict[str, Any], out_of_tree: Registry | None) -> Configuration:
+    values = with_defaults(decoded)
     if problems := validate(values):
         raise ConfigurationError("validate", problems)
-    shown = written(values, KIND)
-    return Configuration(shown, make_profiles(values, {**IN_TREE, **(out_of_tree or {})}))
+    profiles = make_profiles(values, {**IN_TREE, **(out_of_tree or {})})
+    return Configuration(written(values, KIND), profiles)

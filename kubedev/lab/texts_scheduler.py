@@ -1,0 +1,14 @@
+"""What labs say of the scheduler: added to the catalogue."""
+
+from kubedev.views.catalogue import register
+
+__all__ = ["TEXTS"]
+
+TEXTS = {
+    "log.scheduler-configured": "start with the profiles {profiles}",
+    "label.scheduler-configured": "configure",
+    "scheduler.no-profile": "pod {pod} asks for the scheduler {name}, and there are only {known}: nobody will look at "
+    "it. Write another schedulerName, or configure a profile of this name.",
+}
+
+register(TEXTS)
