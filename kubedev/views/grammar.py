@@ -6,19 +6,20 @@ a tree: title, sentence, tables and alternative text come from the same values.
 
     picture(title, sentence, Column(Grid(Card("one", Words("...")), Card("two", Words("..."))), Legend(...)))
 
-Here are the parts that hold others, and words. `parts` has what shows data, `wires` what connects.
+Here are the parts that hold others; `part` has words and what else is small, `parts` what shows data, `wires` what
+connects.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
 from kubedev.views.catalogue import say
-from kubedev.views.controls import Action, Control, What, control_size
-from kubedev.views.picture import Box, Look, Mark, Panel, Picture, Table, Text
-from kubedev.views.style import SIZE_HEAD, SIZE_TEXT, WIDTH, flow, text_width
+from kubedev.views.controls import Action
+from kubedev.views.part import Block, Facts, Knob, Part, Space, Words, line_height, stacked
+from kubedev.views.picture import Box, Look, Mark, Panel, Picture, Table
+from kubedev.views.style import WIDTH
 
 __all__ = [
     "GAP",
@@ -42,49 +43,6 @@ __all__ = [
 
 GAP = 12.0
 PAD = 14.0
-_COMFORT = 90.0  # words that have less room are hard to read
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A part laid out for a width: its height, and what draws it at (x, y), as high as it is given."""
-
-    height: float
-    draw: Callable[[float, float, float], Iterator[Mark]]
-
-
-class Part:
-    """Something that can stand in a picture."""
-
-    __slots__ = ()
-
-    def lay(self, width: float, key: str) -> Block:
-        """Lay out for `width`; the keys of the marks begin with `key`."""
-        raise NotImplementedError
-
-    def least(self) -> float:
-        """The width below which it had better stand alone."""
-        return 0.0
-
-    def wish(self) -> float:
-        """The width it takes if it may."""
-        return self.least()
-
-    def parts(self) -> tuple["Part", ...]:
-        """What it holds."""
-        return ()
-
-    def says(self) -> str:
-        """What it says, in the cell of a table."""
-        return " ".join(said for part in self.parts() if (said := part.says()))
-
-    def about(self) -> str:
-        """What there is to see, for the alternative text."""
-        return ", ".join(said for part in self.parts() if (said := part.about()))
-
-    def tables(self) -> tuple[Table, ...]:
-        """The same facts as rows."""
-        return tuple(table for part in self.parts() for table in part.tables())
 
 
 def picture(title: str, sentence: str, body: Part, width: float = WIDTH) -> Picture:
@@ -94,95 +52,6 @@ def picture(title: str, sentence: str, body: Part, width: float = WIDTH) -> Pict
     alt = say("grammar.alt", sentence=sentence.removesuffix("."), shown=shown) if shown else sentence
     marks = tuple(block.draw(0, 0, block.height))
     return Picture(title, sentence, block.height + 1, marks, body.tables(), alt, width)
-
-
-def line_height(size: int = SIZE_TEXT) -> float:
-    """Return the distance of two lines of text."""
-    return float(round(size * 1.29))
-
-
-@dataclass(frozen=True, slots=True)
-class Words(Part):
-    """Text; it wraps, and is never cut. `key` keeps its identity from step to step."""
-
-    text: str
-    tone: str = "ink"
-    bold: bool = False
-    mono: bool = False
-    size: int = SIZE_TEXT
-    anchor: Literal["start", "middle", "end"] = "start"
-    tooltip: str = ""
-    key: str = ""
-
-    def lay(self, width: float, key: str) -> Block:
-        lines = flow(self.text, width, self.size, bold=self.bold, mono=self.mono)
-        step, at = line_height(self.size), {"start": 0.0, "middle": width / 2, "end": width}[self.anchor]
-
-        def draw(x: float, y: float, _height: float) -> Iterator[Mark]:
-            for number, line in enumerate(lines):
-                name = f"{self.key or key}/{number}" if number else self.key or key
-                yield Text(
-                    name, x + at, y + step * number + step * 0.74, line,
-                    self.size, self.tone, self.bold, self.mono, self.anchor, self.tooltip,
-                )  # fmt: skip
-
-        return Block(step * len(lines), draw)
-
-    def least(self) -> float:
-        return min(_COMFORT, self.wish())
-
-    def wish(self) -> float:
-        return text_width(self.text, self.size, bold=self.bold, mono=self.mono) + 1
-
-    def says(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Space(Part):
-    """Nothing: `high` pixels of it in a column, `wide` in a row."""
-
-    high: float = 0.0
-    wide: float = 0.0
-
-    def lay(self, width: float, key: str) -> Block:
-        return Block(self.high, lambda _x, _y, _height: iter(()))
-
-    def least(self) -> float:
-        return self.wide
-
-
-@dataclass(frozen=True, slots=True)
-class Facts(Part):
-    """A table that is not drawn: what there is no room for, or what the picture shows without numbers."""
-
-    table: Table
-
-    def lay(self, width: float, key: str) -> Block:
-        return Block(0, lambda _x, _y, _height: iter(()))
-
-    def tables(self) -> tuple[Table, ...]:
-        return (self.table,)
-
-
-@dataclass(frozen=True, slots=True)
-class Knob(Part):
-    """A control of the reader, as wide as it needs."""
-
-    what: What
-    key: str = ""
-    tooltip: str = ""
-
-    def lay(self, width: float, key: str) -> Block:
-        across, high = control_size(self.what)
-
-        def draw(x: float, y: float, _height: float) -> Iterator[Mark]:
-            yield Control(self.key or key, x, y, min(across, width), high, self.what, self.tooltip)
-
-        return Block(high, draw)
-
-    def least(self) -> float:
-        return control_size(self.what)[0]
 
 
 class Column(Part):
@@ -205,19 +74,6 @@ class Column(Part):
 
     def wish(self) -> float:
         return max((part.wish() for part in self._parts), default=0.0)
-
-
-def stacked(blocks: Sequence[Block], gap: float) -> Block:
-    """Return blocks below one another as one; those without height take no gap either."""
-    tops = [0.0, *accumulate(block.height + gap * (block.height > 0) for block in blocks)]
-    last = max((n for n, block in enumerate(blocks) if block.height), default=-1)
-    total = tops[last] + blocks[last].height if last >= 0 else 0.0
-
-    def draw(x: float, y: float, height: float) -> Iterator[Mark]:
-        for n, block in enumerate(blocks):
-            yield from block.draw(x, y + tops[n], block.height + (height - total) * (n == last))
-
-    return Block(total, draw)
 
 
 class Row(Part):
@@ -347,13 +203,14 @@ def _beside(blocks: Sequence[Block], pitch: float) -> Block:
 
 
 def aligned(cards: Sequence["Card"], width: float) -> list["Card"]:
-    """Return cards, each `width` wide, whose parts take as much height as the highest of their neighbours."""
+    """Return cards, each `width` wide, whose titles and parts are as high as the highest of their neighbours'."""
     across = width - 2 * cards[0].pads()[0]
     highest = [
         max(part.lay(across, "").height for part in level)
         for level in zip(*(card.parts() for card in cards), strict=True)
     ]
-    return [card.holding(*map(AtLeast, card.parts(), highest)) for card in cards]
+    top = max(card.head().lay(across, "").height for card in cards)
+    return [card.holding(top, *map(AtLeast, card.parts(), highest)) for card in cards]
 
 
 class AtLeast(Part):
@@ -417,7 +274,18 @@ class Card(Part):
     step. It is at least `high` pixels high. `name` is what it is called where the title is not what it is.
     """
 
-    __slots__ = ("_parts", "action", "corner", "high", "key", "large", "look", "name", "title", "tooltip")
+    __slots__ = (
+        "_parts",
+        "_top",
+        "action",
+        "corner",
+        "high",
+        "key",
+        "look",
+        "name",
+        "title",
+        "tooltip",
+    )
 
     def __init__(
         self,
@@ -427,35 +295,35 @@ class Card(Part):
         corner: Sequence[Part] = (),
         key: str = "",
         high: float = 0.0,
-        large: bool = False,
         name: str = "",
         tooltip: str = "",
         action: Action | str = "",
     ) -> None:
         self.title = title
+        self._top = 0.0
         self.name = name or title
         self._parts = parts
         self.look = look
         self.corner = tuple(corner)
         self.key = key
         self.high = high
-        self.large = large
         self.tooltip = tooltip
         self.action = action
 
     def parts(self) -> tuple[Part, ...]:
         return self._parts
 
-    def holding(self, *parts: Part) -> "Card":
-        """Return the same card around other parts."""
+    def holding(self, top: float, *parts: Part) -> "Card":
+        """Return the same card around other parts, its head at least `top` high."""
         card = copy(self)
         card._parts = parts
+        card._top = top
         return card
 
-    def _head(self) -> Part:
-        plain = self.large or self.look not in ("panel", "dead", "impossible", "muted")
-        size = SIZE_HEAD if self.large else SIZE_TEXT
-        head = Words(self.title, "ink" if plain else "muted", bold=True, size=size)
+    def head(self) -> Part:
+        """Its title, and what stands in its corner."""
+        plain = self.look not in ("panel", "dead", "impossible", "muted")
+        head = Words(self.title, "ink" if plain else "muted", bold=True)
         if not self.corner:
             return head
         shares = (1.0, *(0.0 for _ in self.corner))
@@ -466,9 +334,8 @@ class Card(Part):
         return (PAD, 8.0) if self.look == "panel" else (12.0, 7.0)
 
     def _inside(self) -> Column:
-        return Column(
-            *([self._head()] if self.title else []), *self._parts, gap=6 if self.look == "panel" else 1
-        )
+        head = [AtLeast(self.head(), self._top)] if self.title or self.corner else []
+        return Column(*head, *self._parts, gap=6 if self.look == "panel" else 1)
 
     def lay(self, width: float, key: str) -> Block:
         name, (across, down) = self.key or key, self.pads()

@@ -50,7 +50,9 @@ def too_wide(box: Box) -> list[str]:
         (box.title, not box.mono and box.look not in ("muted", "dead", "impossible"), box.mono),
         *((line, False, False) for line in box.lines),
     ]
-    return [text for text, bold, mono in lines if text_width(text, bold=bold, mono=mono) > box.width - 12]
+    return [
+        text for text, bold, mono in lines if text and text_width(text, bold=bold, mono=mono) > box.width - 12
+    ]
 
 
 def overlapping(named: list[tuple[str, Rect]], slack: float) -> Iterator[tuple[str, str]]:
