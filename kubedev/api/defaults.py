@@ -7,10 +7,17 @@ devices and scheduling is here.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kubedev.api.objects import Container, Node, Pod, PriorityClass, ResourceList
+from kubedev.api.objects import Container, Namespace, Node, Pod, PriorityClass, ResourceList
 from kubedev.api.quantity import MILLI
 
-__all__ = ["SYSTEM_PRIORITY_CLASSES", "PriorityError", "default_node", "default_pod", "resolve_priority"]
+__all__ = [
+    "SYSTEM_PRIORITY_CLASSES",
+    "PriorityError",
+    "default_namespace",
+    "default_node",
+    "default_pod",
+    "resolve_priority",
+]
 
 SYSTEM_PRIORITY_CLASSES = (
     PriorityClass("system-cluster-critical", 2_000_000_000),
@@ -52,6 +59,11 @@ def default_node(node: Node) -> Node:
     given = (node.manifest.get("status") or {}).get("allocatable") is not None or bool(node.allocatable)
     allocatable = node.allocatable if given else node.capacity
     return replace(node, capacity=round_up_list(node.capacity), allocatable=round_up_list(allocatable))
+
+
+def default_namespace(namespace: Namespace) -> Namespace:
+    """A namespace as the API server stores it: with its name as a label."""
+    return replace(namespace, labels={**namespace.labels, "kubernetes.io/metadata.name": namespace.name})
 
 
 def round_up_list(quantities: ResourceList) -> ResourceList:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from kubedev.api.defaults import default_node, default_pod
+from kubedev.api.defaults import default_namespace, default_node, default_pod
 from kubedev.api.fields import FieldError, Fields, expected
 from kubedev.api.objects import (
     Namespace,
@@ -297,6 +297,8 @@ def checked(found: Object, values: Values, label: str) -> list[Object]:
     if isinstance(found, Workload):
         refuse(label, validate_workload(found))
         return [found, *map(default_pod, pods_of(found))]
+    if isinstance(found, Namespace):
+        found = default_namespace(found)
     if not found.name:
         refuse(label, (Problem("metadata.name", "Required value: name or generateName is required"),))
     return [found]
@@ -335,6 +337,9 @@ def notes_on(values: Values) -> Iterator[str]:
             yield f"{what} has neither capacity nor allocatable: no pod fits there until its kubelet reports"
     if values["kind"] == "Pod" and spec.has("resourceClaims"):
         yield f"{what} has resourceClaims (dynamic resource allocation), which count for nothing here"
+    account = spec.text("serviceAccountName") or spec.text("serviceAccount")
+    if values["kind"] == "Pod" and account not in ("", "default"):
+        yield f"{what} names the service account {account}, which counts for nothing here"
     if values["kind"] == "Pod" and spec.has("resources"):
         yield f"{what} has pod-level resources, which v1.32 does not count"
     if values["kind"] == "PodDisruptionBudget" and not status.has("disruptionsAllowed"):

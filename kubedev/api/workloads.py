@@ -4,7 +4,7 @@ Only the first generation of pods: nothing here watches them. Kubernetes ends mo
 letters; here they are numbered, so that a run can be repeated.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,13 +29,13 @@ __all__ = [
     "pods_of",
     "template_path",
     "validate_workload",
+    "with_daemon_tolerations",
 ]
 
 MAX_PODS = 10_000
 SELECTING = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 JOB_POLICIES, LASTING_POLICIES = ("OnFailure", "Never"), ("Always",)
 # What the DaemonSet controller adds, so that its pods stay on nodes in trouble.
-# Go source: `pkg/controller/daemon/util/daemonset_util.go: AddOrUpdateDaemonPodTolerations`.
 DAEMON_TOLERATIONS = tuple(
     Toleration(f"node.kubernetes.io/{key}", "Exists", effect=effect)
     for key, effect in (
@@ -47,6 +47,7 @@ DAEMON_TOLERATIONS = tuple(
         ("unschedulable", "NoSchedule"),
     )
 )
+HOST_NETWORK_TOLERATION = Toleration("node.kubernetes.io/network-unavailable", "Exists", effect="NoSchedule")
 
 
 def template_path(workload: Workload) -> str:
@@ -121,20 +122,23 @@ def pod_from_template(workload: Workload, number: int | str) -> Pod:
 
 
 def daemon_pod(workload: Workload, node: Node) -> Pod:
-    """The pod of a DaemonSet that is meant for one node: the scheduler finds no other."""
+    """The pod of a DaemonSet that is meant for one node: the scheduler finds no other.
+
+    For which nodes there is one, `cluster.daemon_sets` says.
+    """
     pod = pod_from_template(workload, node.name)
     affinity = pod.affinity or Affinity()
     preferred = affinity.node_affinity.preferred if affinity.node_affinity else None
     only_here = NodeSelectorTerm(match_fields=(NodeSelectorRequirement("metadata.name", "In", (node.name,)),))
     node_affinity = NodeAffinity((only_here,), preferred)
-    return replace(
-        pod,
-        affinity=replace(affinity, node_affinity=node_affinity),
-        tolerations=(*pod.tolerations, *missing(pod.tolerations, DAEMON_TOLERATIONS)),
-    )
+    return with_daemon_tolerations(replace(pod, affinity=replace(affinity, node_affinity=node_affinity)))
 
 
-def missing(given: Iterable[Toleration], wanted: Iterable[Toleration]) -> list[Toleration]:
-    """Those that are wanted and not given yet."""
-    known = set(given)
-    return [toleration for toleration in wanted if toleration not in known]
+def with_daemon_tolerations(pod: Pod) -> Pod:
+    """The pod of a DaemonSet with the tolerations that the controller adds; one of its own of the same taint goes.
+
+    Go: `pkg/controller/daemon/util/daemonset_util.go: AddOrUpdateDaemonPodTolerations`.
+    """
+    added = (*DAEMON_TOLERATIONS, HOST_NETWORK_TOLERATION) if pod.host_network else DAEMON_TOLERATIONS
+    kept = (own for own in pod.tolerations if replace(own, toleration_seconds=None) not in added)
+    return replace(pod, tolerations=(*kept, *added))

@@ -1,28 +1,48 @@
 """From a manifest to the objects that the API server would store: read, admitted, with names that are free."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from kubedev.api.defaults import resolve_priority
+from kubedev.api.admission import NamespaceError, admit_pod, check_namespace
 from kubedev.api.manifests import ManifestError, Manifests, Reader, load
 from kubedev.api.names import is_extended_resource_name
-from kubedev.api.objects import Node, Pod, PriorityClass, Workload
+from kubedev.api.objects import Namespace, Node, Pod, PriorityClass, Workload
 from kubedev.api.quantity import Quantity
-from kubedev.api.workloads import daemon_pod
 from kubedev.cluster.cluster import ClusterError
+from kubedev.cluster.daemon_sets import daemon_pods
+from kubedev.cluster.state import ClusterState
 from kubedev.cluster.store import Store
+from kubedev.kubelet.registered_node import registered_node
+from kubedev.views.catalogue import say
 
-__all__ = ["admitted", "asked_resources", "is_there", "manifests", "new_node", "read_text"]
+__all__ = [
+    "MAX_DEVICES",
+    "admitted",
+    "asked_resources",
+    "declared",
+    "manifests",
+    "new_node",
+    "new_nodes",
+    "new_pods",
+    "read_text",
+]
+
+MAX_OBJECTS = 10_000
+"""How many objects a lab creates at once."""
+
+MAX_DEVICES = 10_000
+"""A node that declares more devices of a resource gets no plugin for it: they are a number to the scheduler."""
 
 RESOURCES = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
 
 
 def new_node(name: str, **labels: str) -> Node:
-    """A node as it is before any plugin: 16 CPUs, 64 GiB, 110 pods."""
+    """A node as its kubelet registers it, before any plugin: 16 CPUs, 64 GiB, 110 pods."""
     amounts = {resource: Quantity.parse(text) for resource, text in RESOURCES.items()}
-    return Node(name, {"kubernetes.io/hostname": name, **labels}, capacity=amounts, allocatable=amounts)
+    return registered_node(Node(name, labels, capacity=amounts, allocatable=amounts))
 
 
 def manifests() -> dict[str, Path]:
@@ -35,28 +55,72 @@ def manifests() -> dict[str, Path]:
 
 
 def admitted(
-    manifest: str | Path, source: str, store: Store, rename: bool, readers: Mapping[tuple[str, str], Reader]
+    manifest: str | Path,
+    source: str,
+    state: ClusterState,
+    rename: bool,
+    readers: Mapping[tuple[str, str], Reader],
 ) -> Manifests:
-    """What is to be created: the manifest's objects with priorities, and a DaemonSet's pods, one for each node.
-
-    `readers` are for the configurations in it.
+    """What is to be created: the manifest's objects as the API server stores them, nodes as their kubelets register
+    them, and a DaemonSet's pods, one for each node that it selects. `readers` are for the configurations in it.
 
     Raises ManifestError, PriorityError, or ClusterError where a name is taken; with `rename` pods get a free one.
     """
+    store = state.store
     text, source = read_text(manifest, source)
+    _check_number(text.count("\n---"), source)
     loaded = load(text, source, readers)
-    nodes = (*store.nodes.values(), *loaded.nodes)
+    _check_number(len(loaded.objects), source)
+    _check_namespaces(loaded, source, store)
+    registered = [registered_node(node, state.now) for node in loaded.nodes]
+    nodes = {**store.nodes, **{node.name: node for node in registered}}
     classes = (*store.priority_classes.values(), *loaded.of_type(PriorityClass))
     objects: list[Any] = []
     for obj in loaded.objects:
-        objects.append(resolve_priority(obj, classes) if isinstance(obj, Pod) else obj)
+        if isinstance(obj, Pod):
+            objects.append(admit_pod(obj, classes))
+        else:
+            objects.append(registered.pop(0) if isinstance(obj, Node) else obj)
         if isinstance(obj, Workload) and obj.kind == "DaemonSet":
-            objects += [resolve_priority(daemon_pod(obj, node), classes) for node in nodes]
+            objects += [admit_pod(pod, classes) for pod in daemon_pods(obj, nodes.values())]
     if rename:
         objects = _with_free_names(objects, store)
     loaded = replace(loaded, objects=tuple(objects))
     _check_names(loaded, store)
-    return loaded
+    return replace(loaded, notes=(*loaded.notes, *_notes(loaded)))
+
+
+def declared(nodes: Iterable[Node], pods: Iterable[Pod]) -> Iterator[tuple[Node, str, int]]:
+    """The devices that nodes say they have of the resources that pods ask for: node, resource and how many."""
+    asked = sorted(asked_resources(pods))
+    for node in nodes:
+        yield from ((node, name, node.capacity[name].value()) for name in asked if name in node.capacity)
+
+
+def _notes(loaded: Manifests) -> Iterator[str]:
+    """What happens to these objects that nobody would see otherwise."""
+    for node, resource, number in declared(loaded.nodes, loaded.pods):
+        if number > MAX_DEVICES:
+            values = {"node": node.name, "resource": resource, "count": number, "most": MAX_DEVICES}
+            yield say("apply.stand-in", **values)
+
+
+def _check_number(number: int, source: str) -> None:
+    if number > MAX_OBJECTS:
+        raise ManifestError(source, 0, say("apply.too-many", most=MAX_OBJECTS, count=number))
+
+
+def _check_namespaces(loaded: Manifests, source: str, store: Store) -> None:
+    """As kubectl goes through a file: a namespace is there from where it is created on."""
+    known = set(store.namespaces)
+    for obj in loaded.objects:
+        if isinstance(obj, Namespace):
+            known.add(obj.name)
+        try:
+            check_namespace(getattr(obj, "namespace", "default"), known)
+        except NamespaceError as error:
+            said = f'Error from server (NotFound): error when creating "{source}": {error}'
+            raise ManifestError(source, 0, f"{said}{say('apply.namespace')}") from None
 
 
 def asked_resources(pods: Iterable[Pod]) -> set[str]:
@@ -93,7 +157,7 @@ def _with_free_names(objects: Iterable[Any], store: Store) -> list[Any]:
     def named(obj: Any) -> Any:
         if not isinstance(obj, Pod):
             return obj
-        names = (obj.name, *(f"{obj.name}-{i}" for i in range(2, len(taken) + 3)))
+        names = chain((obj.name,), (f"{obj.name}-{i}" for i in count(2)))
         name = next(n for n in names if (obj.namespace, n) not in taken)
         taken.add((obj.namespace, name))
         return obj if name == obj.name else replace(obj, name=name, uid=f"{obj.namespace}/{name}")
@@ -101,17 +165,27 @@ def _with_free_names(objects: Iterable[Any], store: Store) -> list[Any]:
     return [named(obj) for obj in objects]
 
 
-def is_there(obj: Any, store: Store) -> bool:
-    """Whether a pod or node like this was created before: applying it again changes nothing, as with kubectl."""
-    if isinstance(obj, Node):
-        return obj.name in store.nodes and store.nodes[obj.name].manifest == obj.manifest
-    there = _namesake(obj, store)
-    return there is not None and _spec(there) == _spec(obj)
+def new_nodes(loaded: Manifests, store: Store) -> list[Node]:
+    """The nodes that are not there yet: applying one again changes nothing, as with kubectl."""
+    return [node for node in loaded.nodes if not _same_node(node, store)]
 
 
-def _namesake(pod: Pod, store: Store) -> Pod | None:
-    name = pod.namespace, pod.name
-    return next((known for known in store.pods.values() if (known.namespace, known.name) == name), None)
+def new_pods(loaded: Manifests, store: Store) -> list[Pod]:
+    """The pods that are not there yet."""
+    there = _by_name(store)
+    return [pod for pod in loaded.pods if not _same_pod(pod, there.get((pod.namespace, pod.name)))]
+
+
+def _same_node(node: Node, store: Store) -> bool:
+    return node.name in store.nodes and store.nodes[node.name].manifest == node.manifest
+
+
+def _same_pod(pod: Pod, there: Pod | None) -> bool:
+    return there is not None and _spec(there) == _spec(pod)
+
+
+def _by_name(store: Store) -> dict[tuple[str, str], Pod]:
+    return {(pod.namespace, pod.name): pod for pod in store.pods.values()}
 
 
 def _spec(pod: Pod) -> tuple[Any, ...]:
@@ -120,14 +194,9 @@ def _spec(pod: Pod) -> tuple[Any, ...]:
 
 
 def _check_names(loaded: Manifests, store: Store) -> None:
-    taken = [
-        f'pods "{pod.name}"' for pod in loaded.pods if _namesake(pod, store) and not is_there(pod, store)
-    ]
-    taken += [
-        f'nodes "{node.name}"'
-        for node in loaded.nodes
-        if node.name in store.nodes and not is_there(node, store)
-    ]
+    there = _by_name(store)
+    taken = [f'pods "{pod.name}"' for pod in new_pods(loaded, store) if (pod.namespace, pod.name) in there]
+    taken += [f'nodes "{node.name}"' for node in new_nodes(loaded, store) if node.name in store.nodes]
     if taken:
         raise ClusterError(
             f"another one of {taken[0]} already exists: delete it first, or give this one another name"

@@ -17,7 +17,16 @@ from kubedev.cluster import events as e
 from kubedev.deviceplugin.plugin import make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.kubelet import new_kubelet
-from kubedev.lab.applying import admitted, asked_resources, is_there, manifests, new_node
+from kubedev.lab.applying import (
+    MAX_DEVICES,
+    admitted,
+    asked_resources,
+    declared,
+    manifests,
+    new_node,
+    new_nodes,
+    new_pods,
+)
 from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key
 from kubedev.lab.scheduler_config import SchedulerConfig, configured, unhandled
 from kubedev.lab.usages import Usages
@@ -164,27 +173,25 @@ class Lab(Usages):
         What is there already stays as it is. All is checked before any is created. Raises ManifestError, or
         ClusterError where another object has the name; with `rename` pods get a free name then. For a node that
         says how many devices it has, a plugin with so many is started, since no kubelet can hand out what no
-        plugin offers. A KubeSchedulerConfiguration starts the scheduler anew. `notes` of the result say what
-        counts for nothing, and which pods no scheduler looks at.
+        plugin offers; above 10,000 of them they are only counted. A KubeSchedulerConfiguration starts the scheduler
+        anew. `notes` of the result say what counts for nothing, and which pods no scheduler looks at.
         """
-        loaded = admitted(manifest, source, self.state.store, rename, self._scheduler.readers)
+        loaded = admitted(manifest, source, self.state, rename, self._scheduler.readers)
         store = self.state.store
         for configuration in loaded.configurations:
             if isinstance(configuration, Configuration):
                 self.post(configured(configuration))
-        nodes = [node for node in loaded.nodes if not is_there(node, store)]
+        nodes = new_nodes(loaded, store)
         for node in nodes:
             self.post(e.NodeCreated(node, self._config))
         for obj in loaded.objects:
             if not isinstance(obj, Pod | Node | Workload):
                 self.post(e.ObjectApplied(obj))
-        for node in nodes:
-            for resource in sorted(asked_resources(loaded.pods)):
-                if resource in node.capacity:
-                    count = node.capacity[resource].value()
-                    self.post(e.PluginLaunched(node.name, resource, make_devices(count, 2)))
+        for node, resource, count in declared(nodes, loaded.pods):
+            if count <= MAX_DEVICES:
+                self.post(e.PluginLaunched(node.name, resource, make_devices(max(count, 0), 2)))
         self.wait()
-        for pod in (p for p in loaded.pods if not is_there(p, store)):
+        for pod in new_pods(loaded, store):
             self.post(e.PodCreated(replace(pod, creation_timestamp=self.state.now)))
         self.wait()
         profiles = [profile.scheduler_name for profile in self.state.scheduler.queue.profiles]

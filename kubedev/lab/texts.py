@@ -163,6 +163,10 @@ TEXTS = {
     "lab.closed": "expected a lab that is open, got one that is closed: its history can be looked at, "
     "but nothing more can happen in it; run its cell again to begin anew",
     "panel.asleep": "This lab is closed, since newer ones were opened. Run its cell again to go on.",
+    "apply.namespace": ": create it first (kind: Namespace), or leave the namespace out",
+    "apply.stand-in": "Node {node} says that it has {count} of {resource}, more than {most}: no plugin lists them one "
+    "by one, they are a number that the scheduler counts with, and a container gets no device of them.",
+    "apply.too-many": "expected at most {most} objects at once, got {count}: split the file, or lower the replicas",
     "panel.skipped": "Skipped {kind} {name}.",
     "panel.offer": "No plugin offers {resources} yet: choose how many devices and press Start plugin.",
     "panel.refused": "The kubelet refused the plugin: {error}",

@@ -144,7 +144,7 @@ def crowd(devices: int, pods: int) -> str:
         f"apiVersion: v1\nkind: Node\nmetadata: {{name: n1}}\nstatus: {{capacity: {amounts}}}",
         *(
             f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p-{number:02}}}\n"
-            f"spec: {{nodeName: n, containers: [{container}]}}"
+            f"spec: {{nodeName: n1, containers: [{container}]}}"
             for number in range(pods)
         ),
     ]
@@ -158,4 +158,5 @@ def test_manifests_from_the_field(lab: Lab, real_manifests: Path, name: str) -> 
 
 def test_a_node_from_the_field(lab: Lab, real_manifests: Path) -> None:
     manifest = real_manifests / "nvsentinel-kwok-a100-node-and-10-pods.yaml"
+    lab.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: nvsentinel-scale}")
     eight_run_and_two_are_refused(lab, manifest, 8, 10)

@@ -53,7 +53,7 @@ def test_a_pod_is_defaulted() -> None:
 
 def test_flow_style_with_bare_keys_and_trailing_commas() -> None:
     text = '---\n{apiVersion: "v1", kind: "Namespace", metadata: {name: "a",},}\n'
-    assert load(text).objects == (Namespace("a"),)
+    assert load(text).objects == (Namespace("a", {"kubernetes.io/metadata.name": "a"}),)
 
 
 def test_several_documents_lists_and_kinds_that_are_skipped() -> None:
