@@ -1,13 +1,11 @@
-"""The controls around a picture: what panels and pictures with knobs have in common."""
+"""The controls around a picture, as few messages to the page."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 import ipywidgets as widgets
 
-from kubedev.views.catalogue import say
-
-__all__ = ["FIT", "ROW", "button", "control", "history_slider", "offer", "row"]
+__all__ = ["FIT", "ROW", "control"]
 
 FIT = {"width": "auto"}
 """As wide as what is inside."""
@@ -39,43 +37,3 @@ def _look(kind: type[widgets.Widget], rules: Mapping[str, str]) -> widgets.Widge
     if key not in _looks or _looks[key].comm is None:  # the first one, or closed with all other widgets
         _looks[key] = kind(**rules)
     return _looks[key]
-
-
-def button(key: str, press: Callable[[], object], primary: bool = False) -> widgets.Button:
-    """Return a button with its word and its tooltip from the catalogue."""
-    made = control(
-        widgets.Button,
-        description=say(key),
-        tooltip=say(f"{key}.tip"),
-        button_style="primary" if primary else "",
-        layout=FIT,
-    )
-    made.on_click(lambda _: press())
-    return made
-
-
-def row(key: str, *parts: widgets.Widget) -> widgets.HBox:
-    """Return controls in a row, after a word from the catalogue."""
-    name = control(widgets.Label, say(key), layout={"width": "74px"})
-    return control(widgets.HBox, [name, *parts], layout=ROW)
-
-
-def history_slider() -> widgets.IntSlider:
-    """Return the slider that goes through a history."""
-    layout = {"flex": "1 1 auto", "min_width": "160px"}
-    return control(widgets.IntSlider, 0, 0, 1, readout=False, tooltip=say("frame.history"), layout=layout)
-
-
-def offer(choice: widgets.Dropdown, options: list[Any], jump: bool = True) -> None:
-    """Change what can be chosen, and keep the choice where it is still there.
-
-    Where it is gone, the first one is chosen instead, or none without `jump`: the next click must not hit another.
-    """
-    if list(choice.options) == options:
-        return
-    kept, values = choice.value, [o[1] if isinstance(o, tuple) else o for o in options]
-    first = not choice.options
-    with choice.hold_sync():  # one message
-        choice.options = options
-        if values:
-            choice.value = kept if kept in values else values[0] if jump or first else None

@@ -3,16 +3,16 @@ gone back to.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import ipywidgets as widgets
 from traitlets import TraitError
 
-from kubedev.lab.controls import FIT, ROW, button, control, history_slider, row
+from kubedev.lab.controls import FIT, ROW, control
 from kubedev.lab.pictured import Pictured
-from kubedev.views.live import LivePicture
+from kubedev.views.live import frames_html
 from kubedev.views.picture import Picture
+from kubedev.views.stage import Frame, Stage
 
 __all__ = ["Explorer", "explore"]
 
@@ -40,7 +40,7 @@ def explore(
 
 
 class Explorer(Pictured):
-    """Knobs, picture and history of the settings. `values` is what is set, `turn` sets it in code."""
+    """Knobs and a stage: each setting is a frame. `values` is what is set, `turn` sets it in code."""
 
     def __init__(
         self, draw: Draw, knobs: dict[str, widgets.Widget], frames: Sequence[Mapping[str, Any]]
@@ -49,23 +49,11 @@ class Explorer(Pictured):
         self._setting = False
         self.history: list[Values] = [self.values]
         self._at = 0
-        self.picture = LivePicture(draw(**self.values), on_action=self._clicked, frames=self._frames)
-        self.back = button("panel.back", lambda: self.seek(self._at - 1))
-        self.forward = button("panel.forward", lambda: self.seek(self._at + 1))
-        self.reset = button("panel.reset", self.start_over)
-        self.slider = history_slider()
-        self.slider.observe(self._slid, "value")
+        self.picture = Stage([Frame(draw(**self.values))], on_action=self._acted, on_seek=self._go)
         for knob in knobs.values():
             knob.observe(self._turned, "value")
-        super().__init__(
-            [
-                control(widgets.HBox, list(knobs.values()), layout=ROW),
-                self.picture,
-                row("panel.history", self.back, self.slider, self.forward, self.reset),
-            ]
-        )
+        super().__init__([control(widgets.HBox, list(knobs.values()), layout=ROW), self.picture])
         self.add_class("kubedev-panel")
-        self._refresh()
 
     @property
     def values(self) -> Values:
@@ -81,14 +69,24 @@ class Explorer(Pictured):
 
     def seek(self, step: int) -> None:
         """Go to a setting of the history; the ones after it stay until another knob is turned."""
-        self._at = min(max(step, 0), len(self.history) - 1)
-        self._set(self.history[self._at])
-        self._refresh()
+        self._go(min(max(step, 0), len(self.history) - 1))
+        self.picture.seek(self._at)
 
     def start_over(self) -> None:
         """Go back to the first setting, and forget the others."""
         self.history = self.history[:1]
-        self.seek(0)
+        self._go(0)
+        self.picture.put(1, (), at=0)
+
+    def without_kernel(self) -> dict[str, str]:
+        """Return the settings that slides step through."""
+        settings: Iterable[Mapping[str, Any]] = self._steps or self.history
+        pictures = [self._draw(**{**self.history[0], **values}) for values in settings]
+        return {**self.picture.still(), "text/html": frames_html(pictures)}
+
+    def _go(self, at: int) -> None:
+        self._at = at
+        self._set(self.history[at])
 
     def _set(self, values: Values) -> None:
         self._setting = True
@@ -103,35 +101,37 @@ class Explorer(Pictured):
             self._remember()
 
     def _remember(self) -> None:
-        if self.values != self.history[self._at]:
-            self.history = [*self.history[: self._at + 1], self.values]
-            self._at += 1
-        self._refresh()
+        if self.values == self.history[self._at]:
+            return
+        self._at += 1
+        self.history = [*self.history[: self._at], self.values]
+        before = self.history[self._at - 1]
+        label = ", ".join(
+            name.replace("_", " ") for name, value in self.values.items() if value != before[name]
+        )
+        self.picture.put(self._at, [Frame(self._draw(**self.values), "you", label)], at=self._at)
 
-    def _clicked(self, action: str) -> None:
-        """A mark with the action `NAME:VALUE` sets the knob of that name, if there is one with such a choice."""
-        name, _, value = action.partition(":")
-        with suppress(KeyError, TraitError):
-            self.turn(**{name: value})
+    def act(self, action: Mapping[str, Any]) -> None:
+        """Carry out an action: `turn` sets the knobs that it names; an older mark's `NAME:VALUE` is the same.
 
-    def _slid(self, change: dict[str, Any]) -> None:
-        if not self._setting:
-            self.seek(change["new"])
+        Raises KeyError for a knob that is not there, TraitError for a value that is no choice.
+        """
+        name, _, value = str(action.get("do", "")).partition(":")
+        self.turn(
+            **(
+                {key: given for key, given in action.items() if key != "do"}
+                if name == "turn"
+                else {name: value}
+            )
+        )
 
-    def _refresh(self) -> None:
-        self.picture.show(self._draw(**self.values))
-        self._setting = True
+    def _acted(self, action: Mapping[str, Any], at: int, control: str) -> None:
+        if at != self._at and at < len(self.history):
+            self._go(at)
         try:
-            self.slider.max = max(len(self.history) - 1, 1)
-            self.slider.value = self._at
-        finally:
-            self._setting = False
-        self.back.disabled = self.reset.disabled = self._at == 0
-        self.forward.disabled = self._at == len(self.history) - 1
-
-    def _frames(self) -> list[Picture]:
-        settings: Iterable[Mapping[str, Any]] = self._steps or self.history
-        return [self._draw(**{**self.history[0], **values}) for values in settings]
+            self.act(action)
+        except (KeyError, TraitError) as error:
+            self.picture.report(str(error.args[0]), control)
 
 
 def _knob(name: str, offer: Any) -> widgets.Widget:

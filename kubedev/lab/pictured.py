@@ -4,15 +4,15 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from kubedev.views.live import LivePicture
+from kubedev.views.stage import Stage
 
 __all__ = ["Pictured"]
 
 
 class Pictured(widgets.VBox):
-    """A box with a picture among its children."""
+    """A box with a stage among its children."""
 
-    picture: LivePicture
+    picture: Stage
 
     def without_kernel(self) -> dict[str, str]:
         """Return the picture with all its frames as HTML, and as a line of text."""
@@ -20,4 +20,4 @@ class Pictured(widgets.VBox):
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """Return the widget's own format, and the picture for a page that has no kernel."""
-        return {**super()._repr_mimebundle_(**options), **self.without_kernel()}
+        return {**super()._repr_mimebundle_(**options), **self.picture.still()}

@@ -22,7 +22,7 @@ from kubedev.views.path_state import (
     ResourceView,
 )
 
-__all__ = ["Log", "path_state"]
+__all__ = ["Log", "path_state", "tick"]
 
 assert _texts.TEXTS  # the texts of the messages below
 
@@ -196,6 +196,13 @@ def _doing(agent: KubeletState) -> str:
         if isinstance(talk.about, PodBound):
             return say("kubelet.admitting", pod=talk.about.pod.name)
     return ""
+
+
+def tick(message: Message) -> str:
+    """The word over a slider's mark for something that the reader did."""
+    values = {name: str(value).lower() if name == "health" else value for name, value in message.values}
+    key = f"tick.{message.key}"
+    return say(key if key in _texts.TEXTS else f"label.{message.key}", **values)
 
 
 class Log:

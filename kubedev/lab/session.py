@@ -8,15 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakKeyDictionary
 
 from kubedev.api.manifests import Manifests
 from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions
 from kubedev.api.objects import Node, Pod, Workload
 from kubedev.cluster import events as e
+from kubedev.cluster.cluster import Cluster
 from kubedev.deviceplugin.plugin import make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.kubelet import new_kubelet
+from kubedev.lab.actions import Action, Done, action, allow, carry_out
 from kubedev.lab.applying import (
     MAX_DEVICES,
     admitted,
@@ -80,6 +83,7 @@ class Lab(Usages):
         self._transport = transport
         self._config = config or KubeletConfig()
         self._panel: Panel | None = None
+        self._done: WeakKeyDictionary[Cluster, tuple[Done, ...]] = WeakKeyDictionary()
         self._closed = False
         machines = [new_node(machine) for machine in NODES[:nodes]]
         new_kubelet(machines[0], "", self._config)  # says what is wrong before anything is started
@@ -138,6 +142,45 @@ class Lab(Usages):
 
     # What you do
 
+    def act(self, action: Action) -> Any:
+        """Carry out an action that is given as data, as in `{"do": "set_health", "device": "d0", "healthy": False}`.
+
+        Everything that buttons and clicks do comes through here; each of the methods below is one. Raises ValueError.
+        """
+        return carry_out(self, action)
+
+    @property
+    def actions(self) -> tuple[Done, ...]:
+        """What was done in the run that is shown, in order."""
+        return self._done.get(self.cluster, ())
+
+    def began(self) -> tuple[Cluster, int]:
+        """The run, and the step at which something is done to it."""
+        return self.cluster, self.position
+
+    def done(self, action: Action, before: tuple[Cluster, int]) -> None:
+        """Take down an action; a fork begins with what was done before it left the run."""
+        cluster, step = before
+        earlier = self._done.get(cluster, ())
+        if self.cluster is not cluster:
+            earlier = tuple(done for done in earlier if done.step <= step)
+        self._done[self.cluster] = (*earlier, Done(step, action))
+
+    def go_live(self) -> None:
+        """Start real plugins and containers in the state that is shown, and go on with them."""
+        before, earlier = self.began(), self.actions
+        super().go_live()
+        self._done[self.cluster] = (*earlier, Done(before[1], {"do": "go_live"}))
+
+    @property
+    def left_behind(self) -> int | None:
+        """How many messages the live run has had since a fork left it; None without a fork."""
+        if self.forked_at is None or self.forked_at >= len(self._live.history):
+            return None
+        history = self._live.history
+        return len(history.state.messages) - len(history[self.forked_at].state.messages)
+
+    @action
     def plugin(
         self,
         resource: str,
@@ -155,10 +198,12 @@ class Lab(Usages):
         options = DevicePluginOptions(get_preferred_allocation_available=preferred_allocation)
         self.do(e.PluginLaunched(name, resource, made, options))
 
+    @action
     def kill_plugin(self, resource: str, node: str = "") -> None:
         """SIGKILL the plugin."""
         self.do(e.PluginKilled(*plugin_key(self.state, resource, node)))
 
+    @action
     def set_health(self, device: str, healthy: bool, resource: str = "", node: str = "") -> None:
         """Turn a device healthy or unhealthy."""
         key = plugin_key(self.state, resource, node)
@@ -167,6 +212,7 @@ class Lab(Usages):
             raise ValueError(f"expected a device of {key[1]} ({', '.join(known)}), got {device!r}")
         self.do(e.HealthSet(*key, device, HEALTHY if healthy else UNHEALTHY))
 
+    @action
     def apply(self, manifest: str | Path, source: str = "", rename: bool = False) -> Manifests:
         """Create what a manifest says: the name of one of the labs', a path, or YAML text.
 
@@ -206,10 +252,17 @@ class Lab(Usages):
             if not any(name in node.allocatable and node.allocatable[name].value() > 0 for node in nodes)
         ]
 
+    @action
     def delete(self, pod: str) -> None:
         """Delete a pod."""
         self.do(e.PodDeletionAsked(self.pod(pod).uid))
 
+    @action
+    def advance(self, seconds: float) -> None:
+        """Move the simulated clock on. Where usage is known, kubelets look every ten seconds on the way."""
+        super().advance(seconds)
+
+    @action
     def restart_kubelet(self, node: str = "", reboot: bool = False) -> None:
         """Restart a node's kubelet, or the whole machine."""
         self.do(e.KubeletStopped(node_name(self.state, node), reboot))
@@ -223,7 +276,7 @@ class Lab(Usages):
 
         if self._panel is not None:
             self._panel.sleep()
-        self._panel = Panel(self, manifests(), draw, paced, since)
+        self._panel = Panel(self, draw, paced, since)
         return self._panel
 
     def play(self, draw: "Draw | None" = None, since: int = 0) -> "Panel":
@@ -245,3 +298,7 @@ class Lab(Usages):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+for _method in (Lab.go_live, Lab.back_to_live, Lab.reset, Lab.seek, Lab.back, Lab.forward):
+    allow(_method)

@@ -33,7 +33,7 @@ BURST = 4
 
 # plotly does not know the page's theme: white becomes the page's ground, dark becomes light, and hues stay.
 _DARK_CHART = "filter:invert(1) hue-rotate(180deg);mix-blend-mode:screen"
-_SCRIPT = Path(__file__).with_name("live.js")
+_HERE = Path(__file__).parent
 _PAGE_RULES = f"""
 .kubedev{{background:var(--kd-ground);color:var(--kd-ink);font-family:{FONT};font-size:15px;
  padding:14px 0;max-width:1320px}}
@@ -67,7 +67,7 @@ def page_sheet() -> str:
 
 def page_script() -> str:
     """Return the script that shows pictures and steps through frames."""
-    return _SCRIPT.read_text("utf-8")
+    return (_HERE / "picture.js").read_text("utf-8") + (_HERE / "live.js").read_text("utf-8")
 
 
 class LivePicture(anywidget.AnyWidget):
@@ -77,7 +77,7 @@ class LivePicture(anywidget.AnyWidget):
     `frames` gives the pictures that an exported notebook can step through (by default the one on show).
     """
 
-    _esm = _SCRIPT
+    _esm = page_script()
     _css = page_sheet()
     whole = traitlets.Dict().tag(sync=True, to_json=lambda _value, widget: widget._whole())
     update = traitlets.Dict().tag(sync=True)

@@ -1,4 +1,4 @@
-"""The live picture of a lab with its controls, as a reader works them in the browser."""
+"""The stage of a lab with its controls, as a reader works them in the browser."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ SECONDS = 60_000  # milliseconds: real plugins and containers are started
 
 
 class PanelPage:
-    """A panel in a page."""
+    """A stage in a page."""
 
     def __init__(self, page: Page, root: Locator) -> None:
         self.page = page
@@ -25,35 +25,35 @@ class PanelPage:
         expect(button).to_be_enabled(timeout=SECONDS)
         button.click()
 
-    def choose(self, tooltip: str, option: str) -> None:
-        """Choose the option that begins so in the list with this tooltip, once it is there."""
-        box = self.root.locator(f'select[title="{tooltip}"]')
-        found = box.locator(f'option[value^="{option}"]').first
-        expect(found).to_be_attached(timeout=SECONDS)
-        box.select_option(found.get_attribute("value"))
+    def choose(self, name: str, option: str) -> None:
+        """Choose an option of the list with this name, once it is there."""
+        box = self.root.get_by_role("combobox", name=name)
+        expect(box.locator("option", has_text=option).first).to_be_attached(timeout=SECONDS)
+        box.select_option(option)
 
     def start_plugin(self, devices: int, resource: str = "nvidia.com/gpu", numa: int = 1) -> None:
         """Start a plugin of a resource with so many devices."""
-        name = self.root.get_by_title("Resource name")
-        numbers = self.root.locator("input[type=number]")
-        for field, value in ((name, resource), (numbers.nth(0), str(devices)), (numbers.nth(1), str(numa))):
-            field.fill(value)
-            field.blur()
+        self.press("+ plugin")
+        for name, value in (
+            ("Resource name", resource),
+            ("Devices", str(devices)),
+            ("NUMA nodes", str(numa)),
+        ):
+            self.root.locator(".kd-form").get_by_label(name).fill(value)
         self.press("Start plugin")
 
     def paste(self, text: str) -> None:
         """Paste a manifest and apply it."""
         area = self.root.locator("textarea")
         if not area.is_visible():
-            self.root.get_by_text("Paste YAML").click()
+            self.press("YAML")
         area.fill(text)
-        area.blur()
         self.press("Apply")
 
     @property
     def svg(self) -> Locator:
         """The picture."""
-        return self.root.locator("svg")
+        return self.root.locator(".kd-scroll > svg")
 
     @property
     def sentence(self) -> Locator:
@@ -62,8 +62,8 @@ class PanelPage:
 
     @property
     def notice(self) -> Locator:
-        """What the panel says of an action that failed."""
-        return self.root.get_by_role("alert")
+        """What the stage says of an action that failed."""
+        return self.root.locator(".kd-callout[role]")
 
     @property
     def devices(self) -> Locator:
@@ -90,8 +90,13 @@ class PanelPage:
 
     @property
     def mode(self) -> Locator:
-        """Whether it is live, looked back, or a fork."""
-        return self.svg.locator("g[data-k='mode'] text")
+        """The mode line: live, looking back, or a fork."""
+        return self.root.locator(".kd-mode")
+
+    @property
+    def slider(self) -> Locator:
+        """The slider of the transport."""
+        return self.root.get_by_role("slider", name="History")
 
     @property
     def log(self) -> Locator:
@@ -130,5 +135,5 @@ class CellPage:
         return self.output(cell_id)
 
     def panel(self, cell_id: str) -> PanelPage:
-        """The panel that a cell shows."""
-        return PanelPage(self.page, self.cell(cell_id).locator(".kubedev-panel"))
+        """The stage that a cell shows."""
+        return PanelPage(self.page, self.cell(cell_id).locator(".kd-theatre").first)

@@ -48,9 +48,9 @@ class Reader(CellPage):
         return [text for part in parts for text in part.evaluate(PALE)]
 
     def panels(self, live: bool) -> list[Locator]:
-        """The pictures with controls: those of a lab that is `live`, or those with knobs."""
-        panels = [p for cell_id in self.sources for p in self.output(cell_id).locator(".kubedev-panel").all()]
-        return [p for p in panels if live == (p.get_by_role("button", name="Slow motion").count() > 0)]
+        """The stages: those of a lab that is `live`, or those with knobs around them."""
+        kind = ".kd-theatre:not(.kubedev-panel *)" if live else ".kubedev-panel"
+        return [p for cell_id in self.sources for p in self.output(cell_id).locator(kind).all()]
 
 
 @pytest.fixture(scope="class")
@@ -179,15 +179,15 @@ class Lab:
         panels = reader.panels(live=False)
         assert panels, "no cell has shown a picture with knobs"
         for panel in panels:
-            reset = panel.get_by_role("button", name="Reset")
-            reset.evaluate("(button) => button.click()")  # later cells may have turned it
-            expect(reset).to_be_disabled(timeout=SECONDS)
+            start = panel.get_by_role("button", name="To the start")
+            start.evaluate("(button) => button.click()")  # later cells may have turned it
+            reader.idle()
             first = _still(reader, panel)
             for knob in panel.locator("> .widget-hbox").first.locator("> .jupyter-widgets").all():
                 assert _changes(reader, panel, knob), knob.inner_text()
-                panel.get_by_role("button", name="◀ Back").click()
-                panel.get_by_role("button", name="Step ▶").click()
-                reset.click()
+                panel.get_by_role("button", name="Step back").click()
+                panel.get_by_role("button", name="Step forward").click()
+                start.click()
                 _becomes(reader, panel, "===", first)
             assert panel.locator(":is(select, input, [role=slider]):not([aria-label])").count() == 0
 
@@ -196,13 +196,17 @@ class Lab:
         assert bool(panels) == any("show(" in source for source in reader.sources.values())
         pressed = set()
         for panel in panels:
-            for button in panel.locator("button").all():
+            names = panel.locator("button").evaluate_all(
+                "(all) => all.map((b) => b.ariaLabel ?? b.textContent)"
+            )
+            for name in names:
+                button = panel.get_by_role("button", name=name, exact=True).first
                 if button.evaluate("(button) => !button.disabled && (button.click(), true)"):
-                    pressed.add(button.text_content())
+                    pressed.add(name)
                     _whole(reader, panel)
             expect(panel.locator(".kd-sentence")).not_to_be_empty()
             assert panel.locator(":is(select, input, [role=slider]):not([aria-label])").count() == 0
-        assert not panels or {"Slow motion", "◀ Back", "Reset"} <= pressed
+        assert not panels or {"Play", "Step back", "To the end"} <= pressed
 
     def test_exercises_right_and_wrong(self, reader: Reader) -> None:
         checks = [cell_id for cell_id in reader.sources if cell_id.endswith("-check")]

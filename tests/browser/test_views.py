@@ -3,22 +3,19 @@
 import json
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from kubedev.views import live, samples
+from kubedev.views import samples
 from kubedev.views.document import document, patch, to_json
-from kubedev.views.live import frames_html
+from kubedev.views.live import frames_html, page_script
 from kubedev.views.path import path_picture
 from kubedev.views.path_state import PathState
 from kubedev.views.picture import Picture
 from kubedev.views.svg import inline
 from tests.browser.looks import CUT
 from tests.unit.test_views_path import path_states
-
-SCRIPT = Path(live.__file__).with_name("live.js")
 
 
 def moment(number: int) -> PathState:
@@ -112,9 +109,7 @@ def test_patches_applied_by_the_script_make_the_picture_that_python_draws(chromi
     from hypothesis import strategies as st
 
     page = open_page(chromium, "<div id='stage'></div>")
-    page.add_script_tag(
-        content=SCRIPT.read_text("utf-8").replace("export default", "window.live ="), type="module"
-    )
+    page.add_script_tag(content=page_script().replace("export default", "window.live ="), type="module")
     page.wait_for_function("window.live")
 
     @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 
 import pytest
+from traitlets import TraitError
 
 from kubedev.api.messages import Device
 from kubedev.cluster.events import FromKubelet
@@ -200,10 +201,12 @@ def test_b22_plugins_side_by_side() -> None:
 def test_a_click_follows_a_device() -> None:
     explorer = explore(draw_allocation, **KNOBS, frames=FRAMES)
     action = next(m.action for m in explorer.picture.picture.marks if isinstance(m, Cell) and m.label == "5")
-    explorer._clicked(action)
+    explorer.act({"do": action})
     assert explorer.values["follow"] == "d5"
-    explorer._clicked("follow:nobody-knows")
-    explorer._clicked("what:ever")
+    with pytest.raises(TraitError):
+        explorer.act({"do": "follow:nobody-knows"})
+    with pytest.raises(KeyError, match="expected one of the knobs"):
+        explorer.act({"do": "what:ever"})
     assert explorer.values["follow"] == "d5"
 
 

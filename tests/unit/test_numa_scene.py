@@ -96,7 +96,7 @@ def test_a_click_turns_a_device_to_its_next_choice() -> None:
     assert explorer.values == {"gpu": 1, "a0": "NUMA 0", "b0": "NUMA 1"}, "it starts where the devices are"
     actions = {m.label: m.action for m in explorer.picture.picture.marks if isinstance(m, Cell) and m.label}
     assert actions == {"a0": "a0:NUMA 1", "a1": "", "b0": "b0:NUMA 0", "b1": ""}
-    explorer._clicked("a0:NUMA 1")
+    explorer.act({"do": "a0:NUMA 1"})
     assert explorer.values["a0"] == "NUMA 1"
     assert numa_scene.turned(TWO, explorer.values).devices["a0"].numa_nodes == (1,)
 

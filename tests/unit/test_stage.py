@@ -1,0 +1,172 @@
+"""The stage: what the page is told, and what actions are."""
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+
+from kubedev.lab import Lab
+from kubedev.lab.actions import line_of_code
+from kubedev.views.picture import Picture, Text
+from kubedev.views.stage import Frame, Stage
+
+GPU = "nvidia.com/gpu"
+
+
+def frame(number: int) -> Frame:
+    words = Text("words", 0, 20, f"picture {number}")
+    return Frame(Picture(f"title {number}", "A sentence.", 40, (words,), (), f"picture {number}"))
+
+
+def quick() -> Callable[[], float]:
+    """A clock on which every message has all the time it needs."""
+    return count(0, 10).__next__
+
+
+def updates_of(stage: Stage) -> list[dict[str, Any]]:
+    updates: list[dict[str, Any]] = []
+    stage.observe(lambda change: updates.append(change["new"]), names="update")
+    return updates
+
+
+def shown(whole: dict[str, Any], updates: list[dict[str, Any]]) -> list[str]:
+    """The titles of the page's frames, as its script makes them out of what it was told."""
+    titles = [whole["first"]["head"][0]]
+
+    def add(steps: list[Any]) -> None:
+        titles.extend(step["head"][0] if "head" in step else titles[-1] for step in steps)
+
+    add(whole["steps"])
+    for update in updates:
+        if "keep" in update:
+            del titles[update["keep"] :]
+            if "first" in update:
+                titles.append(update["first"]["head"][0])
+            add(update["steps"])
+    return titles
+
+
+def test_the_page_has_every_frame_though_each_is_sent_once() -> None:
+    stage = Stage([frame(0)], clock=quick())
+    whole, updates = stage.get_state()["whole"], updates_of(stage)
+    stage.put(1, [frame(1), frame(2)])
+    stage.put(3, [frame(3)])
+    assert shown(whole, updates) == [f"title {n}" for n in range(4)]
+    assert [update["keep"] for update in updates] == [1, 3]
+    assert [update["number"] for update in updates] == [1, 2]
+
+
+def test_a_fork_takes_back_what_it_replaces() -> None:
+    stage = Stage([frame(n) for n in range(5)], clock=quick())
+    whole, updates = stage.get_state()["whole"], updates_of(stage)
+    stage.put(2, [frame(7), frame(8)])
+    stage.put(2, [])
+    assert shown(whole, updates[:1]) == ["title 0", "title 1", "title 7", "title 8"]
+    assert shown(whole, updates) == ["title 0", "title 1"]
+
+
+def test_what_comes_too_fast_is_sent_together_and_nothing_is_lost() -> None:
+    stage = Stage([frame(0)], clock=lambda: 0.0)
+    whole, updates = stage.get_state()["whole"], updates_of(stage)
+    for number in range(1, 30):
+        stage.put(number, [frame(number)])
+    assert len(updates) < 6
+    stage.flush()
+    assert shown(whole, updates) == [f"title {n}" for n in range(30)]
+
+
+def test_n03_a_view_that_comes_late_gets_what_the_others_show() -> None:
+    stage = Stage([frame(0)], clock=quick())
+    stage.put(1, [frame(1), frame(2)], mode="live")
+    stage._handle_custom_msg({"at": 1, "move": 4}, [])
+    whole = stage.get_state()["whole"]
+    assert shown(whole, []) == ["title 0", "title 1", "title 2"]
+    assert (whole["at"], whole["mode"], whole["move"]) == (1, "live", 4)
+
+
+def test_an_error_stands_at_the_control_that_caused_it() -> None:
+    stage = Stage([frame(0)], clock=quick())
+    updates = updates_of(stage)
+    stage.report("line 9: no image", "you/yaml")
+    assert updates[-1]["report"] == {"text": "line 9: no image", "control": "you/yaml", "error": True}
+    stage.report("")
+    assert updates[-1]["report"] is None
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab("stage", nodes=1, transport="memory") as lab:
+        lab.plugin(GPU, 4, numa=2)
+        yield lab
+
+
+def until(true: Callable[[], object]) -> None:
+    end = time.monotonic() + 10
+    while not true() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert true()
+
+
+def test_an_action_a_method_and_a_message_of_the_page_are_the_same(lab: Lab) -> None:
+    stage = lab.show()
+    lab.set_health("d0", healthy=False)
+    lab.act({"do": "set_health", "device": "d1", "healthy": False})
+    until(lambda: stage._states and stage._states[-1] is lab.state)
+    with stage._writing:
+        last = len(stage.frames) - 1
+    action = {"do": "set_health", "device": "d2", "healthy": False}
+    stage._handle_custom_msg({"act": action, "at": last, "control": "device/d2", "move": 1}, [])
+    until(lambda: lab.node().allocatable[GPU].value() == 1)
+    assert [done.action["device"] for done in lab.actions[1:]] == ["d0", "d1", "d2"]
+    assert line_of_code(lab.actions[-1].action) == 'lab.set_health("d2", healthy=False)'
+
+
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        ({"do": "explode"}, "expected an action that can be done here .*advance.*set_health.*got 'explode'"),
+        ({}, "got None"),
+        ({"do": "delete"}, "expected delete with some of pod"),
+        ({"do": "delete", "pod": "web", "when": "now"}, "when"),
+    ],
+)
+def test_what_is_no_action_changes_nothing(lab: Lab, action: dict[str, Any], says: str) -> None:
+    before = len(lab.history)
+    with pytest.raises(ValueError, match=says):
+        lab.act(action)
+    assert len(lab.history) == before
+    assert len(lab.actions) == 1
+
+
+def test_an_action_in_an_older_frame_happens_there_and_forks(lab: Lab) -> None:
+    stage = lab.show()
+    until(lambda: len(stage.frames) > 5)
+    before = len(stage.frames)
+    middle = before - 3
+    action = {"do": "set_health", "device": "d0", "healthy": False}
+    stage._handle_custom_msg({"act": action, "at": middle, "control": "", "move": 1}, [])
+    until(lambda: lab.mode == "fork" and lab.state.idle and stage.mode == "fork")
+    until(lambda: [f.label for f in stage.frames if f.kind == "health"] == ["d0 unhealthy"])
+    lab.act({"do": "back_to_live"})
+    until(lambda: stage.mode == "memory" and len(stage.frames) == before)
+
+
+def test_s8_a_closed_lab_keeps_its_history_and_each_cell_its_own_end(lab: Lab) -> None:
+    first = lab.show()
+    lab.apply("one-gpu")
+    second = lab.show()
+    kept = len(first.frames)
+    assert "trainer" in str(first.frames[-1].picture.tables)
+    lab.set_health("d3", healthy=False)
+    lab.close()
+    assert len(first.frames) == kept < len(second.frames)
+    assert first.mode == second.mode == "closed"
+    assert shown(second.get_state()["whole"], []) == [f.picture.title for f in second.frames]
+
+
+def test_s7_what_a_lab_begins_with_has_no_mark_of_the_reader(lab: Lab) -> None:
+    stage = lab.show()
+    until(lambda: len(stage.frames) > 5)
+    assert [frame.label for frame in stage.frames if frame.kind == "you"] == ["plugin"]
