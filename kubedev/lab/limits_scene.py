@@ -4,6 +4,7 @@ A CPU limit is a quota of CPU time in each 100 ms: who has used it up waits for 
 is a wall: whoever touches more is killed.
 """
 
+import math
 from dataclasses import dataclass
 
 from kubedev.api.quantity import Quantity
@@ -21,7 +22,10 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Hunger:
-    """What a container wants: CPU time in all, on so many threads, and each period more memory up to a peak."""
+    """What a container wants: CPU time in all, on so many threads, and each period more memory up to a peak.
+
+    `periods` are drawn, however long it goes on.
+    """
 
     work: int = 1200  # milliseconds of CPU time
     threads: int = 4
@@ -31,42 +35,44 @@ class Hunger:
 
 
 def against_limits(hunger: Hunger, cpu_limit: str, memory_limit: str) -> LimitsRun:
-    """What two limits make of it; a limit is a quantity, or `none`."""
+    """What two limits make of it; a limit is a quantity, or `none`. A limit of 0 is none, as for the kernel."""
     most = hunger.threads * PERIOD
-    quota = None if cpu_limit == "none" else Quantity.parse(cpu_limit).milli_value() * PERIOD // 1000
-    wall = None if memory_limit == "none" else Quantity.parse(memory_limit).value() // MIB
-    ran, wanted = _cpu(hunger, most if quota is None else min(quota, most))
-    memory, killed = _memory(hunger, wall)
+    quota = _quota(cpu_limit)
+    wall = 0 if memory_limit == "none" else Quantity.parse(memory_limit).value() / MIB
+    allowed = min(quota or most, most)
+    killed = None if not wall or wall >= hunger.peak else int(wall // hunger.step)
+    left = [hunger.work - allowed * number for number in range(hunger.periods)]
+    words = say("limits.words.cpu", limit=cpu_limit, quota=f"{quota or 0:g}", period=PERIOD)
     return LimitsRun(
-        ran=ran,
-        wanted=wanted,
+        ran=tuple(max(min(each, allowed), 0) for each in left),
+        wanted=tuple(max(min(each, most), 0) for each in left),
         quota=quota,
-        done=sum(1 for each in wanted if each) * PERIOD,
-        free=-(-hunger.work // most) * PERIOD,
-        memory=memory,
-        memory_limit=wall,
+        done=_periods(hunger.work, allowed) * PERIOD,
+        free=_periods(hunger.work, most) * PERIOD,
+        memory=tuple(_used(hunger, number, killed) for number in range(hunger.periods)),
+        memory_limit=int(wall) or None,
+        peak=hunger.peak if killed is None else _used(hunger, killed, killed),
         killed=killed,
-        cpu_words=say("limits.words.cpu", limit=cpu_limit, quota=quota, period=PERIOD),
+        cpu_words=words,
         memory_words=memory_limit,
     )
 
 
-def _cpu(hunger: Hunger, allowed: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Milliseconds that ran, and that were wanted, in each period until the work is done."""
-    left, ran, wanted = hunger.work, [], []
-    for _ in range(hunger.periods):
-        wanted.append(min(left, hunger.threads * PERIOD))
-        ran.append(min(left, allowed))
-        left -= ran[-1]
-    return tuple(ran), tuple(wanted)
+def _quota(limit: str) -> float | None:
+    """Milliseconds in each period, one at least (Go: `pkg/kubelet/cm/helpers_linux.go: MilliCPUToQuota`)."""
+    milli = 0 if limit == "none" else Quantity.parse(limit).milli_value()
+    return max(milli * PERIOD / 1000, 1) if milli > 0 else None
 
 
-def _memory(hunger: Hunger, wall: int | None) -> tuple[tuple[int, ...], int | None]:
-    """MiB in use at the end of each period, and the period of the kill."""
-    used = [min(hunger.step * (index + 1), hunger.peak) for index in range(hunger.periods)]
-    killed = None if wall is None else next((i for i, amount in enumerate(used) if amount > wall), None)
-    alive = hunger.periods if killed is None else killed + 1
-    return tuple(amount if index < alive else 0 for index, amount in enumerate(used)), killed
+def _periods(work: int, allowed: float) -> int:
+    """How many periods the work takes; one that is not used to its end counts too."""
+    return math.ceil(work / allowed)
+
+
+def _used(hunger: Hunger, number: int, killed: int | None) -> int:
+    """MiB in use at the end of a period; 0 after a kill."""
+    alive = killed is None or number <= killed
+    return min(hunger.step * (number + 1), hunger.peak) if alive else 0
 
 
 def draw_against_limits(cpu_limit: str, memory_limit: str, threads: int = 4) -> Picture:

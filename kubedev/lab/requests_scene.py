@@ -10,10 +10,11 @@ from kubedev.api.objects import Container, Pod
 from kubedev.api.qos import compute_pod_qos
 from kubedev.api.quantity import Quantity, QuantityError
 from kubedev.api.requests import pod_arithmetic
+from kubedev.api.validation import validate_pod
 from kubedev.lab import texts_requests as _texts
 from kubedev.lab.rows import Rows
 from kubedev.lab.session import Lab
-from kubedev.views.arithmetic import Life, arithmetic_picture, lives_picture
+from kubedev.views.arithmetic import Life, arithmetic_picture, lives_picture, refused_picture
 from kubedev.views.catalogue import say
 from kubedev.views.picture import Picture
 
@@ -120,7 +121,8 @@ QOS_PARTS: Mapping[str, Mapping[str, str]] = {
 def draw_qos(requests: str, limits: str, init: str, api_server: bool) -> Picture:
     """A pod with one app container, and perhaps an init container: the class, and the rule that decided it.
 
-    `init` is `none`, `without resources` or `like the app`; `api_server` says whether its defaults are filled in.
+    `init` is `none`, `without resources` or `like the app`; `api_server` says whether the API server has seen it: it
+    fills in its defaults, or refuses the pod.
     """
     requested, limited = QOS_PARTS[requests], QOS_PARTS[limits]
     inits = {
@@ -129,7 +131,10 @@ def draw_qos(requests: str, limits: str, init: str, api_server: bool) -> Picture
         "like the app": (container("init", requested, limited),),
     }
     asked = pod(container("app", requested, limited), init=inits[init])
-    asked = default_pod(asked) if api_server else asked
+    if api_server:
+        asked = default_pod(asked)
+        if problems := validate_pod(asked):
+            return refused_picture(f'The Pod "{asked.name}" is invalid:', problems)
     return arithmetic_picture(pod_arithmetic(asked), CPU, compute_pod_qos(asked))
 
 

@@ -1,16 +1,18 @@
 """Lab 01: what a pod asks for, as bars over its life; the request is the line that all of them stay under."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kubedev.api.problems import Problem
 from kubedev.api.qos import QOSDecision
 from kubedev.api.quantity import Quantity
 from kubedev.api.requests import PodArithmetic, RequestStep, Role
 from kubedev.views.catalogue import say
+from kubedev.views.grammar import Card, Words, picture
 from kubedev.views.picture import Band, Line, Mark, Panel, Picture, Table, Text, table
 from kubedev.views.style import WIDTH, fit, fit_middle, text_width, wrap
 
-__all__ = ["Life", "Moment", "Part", "arithmetic_picture", "lives_picture", "moments"]
+__all__ = ["Life", "Moment", "Part", "arithmetic_picture", "lives_picture", "moments", "refused_picture"]
 
 _CHART_WIDTH = 800.0
 _HEIGHT = 430.0
@@ -90,6 +92,15 @@ def arithmetic_picture(arithmetic: PodArithmetic, resource: str, qos: QOSDecisio
     alt = say("arithmetic.alt", sentence=sentence)
     title = say("arithmetic.title", resource=resource)
     return Picture(title, sentence, _HEIGHT, tuple(marks), (_table(life),), alt)
+
+
+def refused_picture(label: str, problems: Sequence[Problem]) -> Picture:
+    """Say why the API server refuses a pod: such a pod is never stored, so there is nothing to draw."""
+    title = say("refused.title")
+    sentence = say("refused.sentence", text=f"{label} {'; '.join(map(str, problems))}")
+    drawn = picture(title, sentence, Card(f"✕ {label}", *(Words(str(problem)) for problem in problems)))
+    rows = [(problem.field, problem.message) for problem in problems]
+    return replace(drawn, tables=(table("refused", "wrong-field why", rows),))
 
 
 def lives_picture(lives: Sequence[Life], resource: str) -> Picture:

@@ -20,33 +20,48 @@ _LEFT = 20.0
 
 @dataclass(frozen=True, slots=True)
 class LimitsRun:
-    """What happened, period by period.
+    """What happens, period by period, and what comes of it.
 
-    `ran` and `wanted` are milliseconds of CPU time, `memory` is in MiB at the end of each period. `done` is when the
-    work was done, `free` when it would have been without a limit, in ms; `killed` is the period of the kill.
+    `ran` and `wanted` are milliseconds of CPU time, `memory` is in MiB at the end of each period; they may stop
+    before the end. `done` is when the work is done, `free` when it would be without a limit, in ms; `peak` is the most
+    memory that is ever used, and `killed` the period of the kill.
     """
 
-    ran: tuple[int, ...]
-    wanted: tuple[int, ...]
-    quota: int | None
+    ran: tuple[float, ...]
+    wanted: tuple[float, ...]
+    quota: float | None
     done: int
     free: int
     memory: tuple[int, ...]
     memory_limit: int | None
+    peak: int
     killed: int | None
     cpu_words: str = ""
     memory_words: str = ""
+
+    @property
+    def cut(self) -> bool:
+        """Whether something still happens after the last period that is told here."""
+        last = len(self.ran)
+        grows = self.killed is None and max(self.memory, default=0) < self.peak
+        return self.done > last * PERIOD or grows or (self.killed or 0) >= last > 0
 
 
 def limits_picture(run: LimitsRun) -> Picture:
     """Draw both resources over the same time."""
     cpu = say("limits.cpu.slow" if run.done > run.free else "limits.cpu.free", done=run.done, free=run.free)
     if run.killed is None:
-        memory = say("limits.memory.free", peak=max(run.memory, default=0))
+        memory = say("limits.memory.free", peak=run.peak)
     else:
-        memory = say("limits.memory.killed", at=run.memory[run.killed])
+        memory = say("limits.memory.killed", at=run.peak, after=(run.killed + 1) * PERIOD)
     sentence = say("limits.sentence", cpu=cpu, memory=memory)
     marks = [*_cpu(run), *_memory(run)]
+    if run.cut:
+        said = say("limits.cut", drawn=len(run.ran) * PERIOD)
+        sentence = f"{sentence} {said}."
+        marks.append(
+            Text("cut", WIDTH - _LEFT, _HEIGHT - 18, f"… {said}", tone="strong", bold=True, anchor="end")
+        )
     alt = say("limits.alt", sentence=sentence)
     return Picture(say("limits.title"), sentence, _HEIGHT, tuple(marks), (_table(run),), alt)
 
@@ -100,7 +115,7 @@ def _memory(run: LimitsRun) -> list[Mark]:
     return marks
 
 
-def _y(amount: int, most: int) -> float:
+def _y(amount: float, most: float) -> float:
     return _BASE - (_BASE - _TOP) * amount / most
 
 
@@ -112,7 +127,7 @@ def _axis(key: str, left: float, count: int, pitch: float) -> list[Mark]:
     return marks
 
 
-def _limit(key: str, left: float, limit: int | None, most: int, words: str) -> list[Mark]:
+def _limit(key: str, left: float, limit: float | None, most: float, words: str) -> list[Mark]:
     """The limit as a line, its words at the right end of the heading."""
     label = say("limits.limit", limit=words) if limit is not None else say("limits.limit.none")
     at = (left + _PANEL - 16, 25.0)
@@ -136,7 +151,7 @@ def _legend(key: str, left: float, entries: tuple[tuple[str, str, bool], ...]) -
 
 def _table(run: LimitsRun) -> Table:
     rows = tuple(
-        (f"{index * PERIOD} ms", f"{ran} ms", f"{wanted} ms", f"{memory} MiB")
+        (f"{index * PERIOD} ms", f"{ran:g} ms", f"{wanted:g} ms", f"{memory} MiB")
         for index, (ran, wanted, memory) in enumerate(zip(run.ran, run.wanted, run.memory, strict=True))
     )
     return table("limits", "time ran wanted used", rows)

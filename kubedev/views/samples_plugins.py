@@ -41,6 +41,7 @@ def limits() -> Picture:
         free=300,
         memory=(64, 128, 192, 256, 320, *(0,) * 11),
         memory_limit=256,
+        peak=320,
         killed=4,
         cpu_words="1",
         memory_words="256Mi",

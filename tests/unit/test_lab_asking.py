@@ -16,6 +16,8 @@ from kubedev.lab.requests_scene import (
     pod_text,
     quantities,
 )
+from kubedev.views.limits import limits_picture
+from kubedev.views.picture import Text
 from tests.unit.test_views_decisions import check as check_picture
 
 
@@ -36,11 +38,12 @@ def test_c7_without_sidecars_what_goes_on_running_is_not_counted() -> None:
 @pytest.mark.parametrize(("limit", "periods"), [("500m", 24), ("1", 12), ("4", 3), ("none", 3), ("8", 3)])
 def test_e6_a_cpu_limit_makes_slow(limit: str, periods: int) -> None:
     """1,200 ms of work on four threads: 50, 100 or 400 ms of it in each 100 ms."""
-    run = against_limits(Hunger(periods=30), limit, "none")
-    assert sum(run.ran) == 1200
-    assert run.done == periods * 100
-    assert run.free == 300
-    assert run.killed is None
+    for drawn in (30, 16, 1):
+        run = against_limits(Hunger(periods=drawn), limit, "none")
+        assert sum(run.ran) == min(1200, 1200 / periods * drawn)
+        assert run.done == periods * 100
+        assert run.free == 300
+        assert run.killed is None
 
 
 @pytest.mark.parametrize(("limit", "killed"), [("64Mi", 1), ("256Mi", 4), ("511Mi", 7), ("512Mi", None)])
@@ -50,6 +53,60 @@ def test_e6_a_memory_limit_kills(limit: str, killed: int | None) -> None:
     if killed is not None:
         assert run.memory[killed] > (run.memory_limit or 0) >= run.memory[killed - 1]
         assert not any(run.memory[killed + 1 :])
+
+
+@pytest.mark.parametrize(
+    ("limit", "done", "cut"),
+    [("500m", 2400, True), ("1", 1200, False), ("100m", 12000, True), ("1m", 120000, True), ("15m", 80000, True),
+     ("250m", 4800, True), ("0", 300, False)],
+)  # fmt: skip
+def test_s2_work_done_under_a_cpu_limit(limit: str, done: int, cut: bool) -> None:
+    assert against_limits(Hunger(), limit, "none").done == done
+    picture = draw_against_limits(limit, "none")
+    assert f"the work takes {done} ms" in picture.sentence
+    drawn = "Only the first 1600 ms are drawn"
+    assert (drawn in picture.sentence) is cut
+    assert any(isinstance(mark, Text) and drawn in mark.text for mark in picture.marks) is cut
+
+
+@pytest.mark.parametrize(
+    ("hunger", "wall", "said", "cut"),
+    [
+        (Hunger(peak=4096, periods=16), "2Gi", "at 2112 MiB, after 3300 ms, the container is killed", True),
+        (Hunger(peak=4096, periods=16), "none", "4096 MiB are used at the peak", True),
+        (Hunger(peak=512, periods=4), "none", "512 MiB are used at the peak", True),
+        (Hunger(peak=512), "256Mi", "at 320 MiB, after 500 ms, the container is killed", False),
+        (Hunger(peak=512), "512Mi", "512 MiB are used at the peak", False),
+        (Hunger(peak=512), "0", "512 MiB are used at the peak", False),
+    ],
+)
+def test_s2_the_sentence_about_memory_is_not_about_what_is_drawn(
+    hunger: Hunger, wall: str, said: str, cut: bool
+) -> None:
+    run = against_limits(hunger, "none", wall)
+    assert said in limits_picture(run).sentence
+    assert run.cut is cut
+
+
+@pytest.mark.parametrize(
+    ("requests", "limits", "refusal"),
+    [
+        ("cpu 1", "cpu 0", 'requests: Invalid value: "1": must be less than or equal to cpu limit of 0'),
+        ("1 GPU", "nothing", "Limit must be set for non overcommitable resources"),
+        ("cpu 0", "cpu 1", ""),
+        ("nothing", "1 GPU", ""),
+    ],
+)
+def test_s4_a_pod_that_the_api_server_refuses_is_not_drawn(requests: str, limits: str, refusal: str) -> None:
+    picture = draw_qos(requests, limits, "none", api_server=True)
+    check_picture(picture)
+    assert picture.title == ("The API server refuses this pod" if refusal else "What the pod asks for: cpu")
+    assert refusal in picture.sentence
+    assert ("QoS class" in picture.sentence) is True
+    shown = " ".join(mark.text for mark in picture.marks if isinstance(mark, Text))
+    assert refusal in shown
+    assert not any(name in shown for name in ("Burstable", "BestEffort")) or not refusal
+    assert draw_qos(requests, limits, "none", api_server=False).title == "What the pod asks for: cpu"
 
 
 def test_a_pod_as_text_is_the_pod() -> None:
