@@ -22,6 +22,17 @@ from kubedev.api.objects import (
     Workload,
 )
 from kubedev.api.problems import Problem
+from kubedev.api.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    StorageObject,
+    VolumeAttachment,
+)
+from kubedev.api.storage_validation import default_storage, validate_storage
 from kubedev.api.strict import unknown_fields
 from kubedev.api.validation import validate_node, validate_pod
 from kubedev.api.workloads import pods_of, validate_workload
@@ -32,7 +43,7 @@ __all__ = ["CONFIGURATIONS", "ManifestError", "Manifests", "Object", "Reader", "
 Values = Mapping[str, Any]
 Reader = Callable[[Values], object]
 """Reads a configuration; raises ValueError where whoever it is for would refuse it."""
-Object = Pod | Node | Workload | Namespace | Service | PodDisruptionBudget | PriorityClass
+Object = Pod | Node | Workload | Namespace | Service | PodDisruptionBudget | PriorityClass | StorageObject
 T = TypeVar("T")
 
 TYPES: dict[tuple[str, str], type[Object]] = {
@@ -49,6 +60,13 @@ TYPES: dict[tuple[str, str], type[Object]] = {
     ("batch/v1", "CronJob"): Workload,
     ("policy/v1", "PodDisruptionBudget"): PodDisruptionBudget,
     ("scheduling.k8s.io/v1", "PriorityClass"): PriorityClass,
+    ("v1", "PersistentVolumeClaim"): PersistentVolumeClaim,
+    ("v1", "PersistentVolume"): PersistentVolume,
+    ("storage.k8s.io/v1", "StorageClass"): StorageClass,
+    ("storage.k8s.io/v1", "CSINode"): CSINode,
+    ("storage.k8s.io/v1", "CSIDriver"): CSIDriver,
+    ("storage.k8s.io/v1", "CSIStorageCapacity"): CSIStorageCapacity,
+    ("storage.k8s.io/v1", "VolumeAttachment"): VolumeAttachment,
 }
 VERSIONS = {kind: version for version, kind in TYPES}
 OWN_GROUPS = {version.rpartition("/")[0] for version in VERSIONS.values()} | {"extensions"}
@@ -297,6 +315,10 @@ def checked(found: Object, values: Values, label: str) -> list[Object]:
     if isinstance(found, Workload):
         refuse(label, validate_workload(found))
         return [found, *map(default_pod, pods_of(found))]
+    if isinstance(found, StorageObject):
+        stored = default_storage(found)
+        refuse(label, (*unknown_fields(new(values), values["kind"]), *validate_storage(stored)))
+        return [stored]
     if isinstance(found, Namespace):
         found = default_namespace(found)
     if not found.name:

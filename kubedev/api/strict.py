@@ -54,6 +54,32 @@ TYPES = {
     "NodeStatus": "capacity allocatable phase conditions addresses daemonEndpoints nodeInfo images "
     "volumesInUse volumesAttached config runtimeHandlers features",
     "Taint": "key value effect timeAdded",
+    "PersistentVolumeClaim": "apiVersion kind metadata spec:PersistentVolumeClaimSpec status",
+    "PersistentVolumeClaimSpec": "accessModes selector:LabelSelector resources:VolumeResources volumeName "
+    "storageClassName volumeMode dataSource dataSourceRef volumeAttributesClassName",
+    "VolumeResources": "limits requests",
+    "PersistentVolume": "apiVersion kind metadata spec:PersistentVolumeSpec status",
+    "PersistentVolumeSpec": "capacity gcePersistentDisk awsElasticBlockStore hostPath glusterfs nfs rbd iscsi "
+    "cinder cephfs fc flocker flexVolume azureFile vsphereVolume quobyte azureDisk photonPersistentDisk "
+    "portworxVolume scaleIO local storageos csi accessModes claimRef persistentVolumeReclaimPolicy "
+    "storageClassName mountOptions volumeMode nodeAffinity:VolumeNodeAffinity volumeAttributesClassName",
+    "VolumeNodeAffinity": "required:NodeSelector",
+    "StorageClass": "apiVersion kind metadata provisioner parameters reclaimPolicy mountOptions "
+    "allowVolumeExpansion volumeBindingMode allowedTopologies:TopologySelectorTerm",
+    "TopologySelectorTerm": "matchLabelExpressions:TopologyRequirement",
+    "TopologyRequirement": "key values",
+    "CSINode": "apiVersion kind metadata spec:CSINodeSpec",
+    "CSINodeSpec": "drivers:CSINodeDriver",
+    "CSINodeDriver": "name nodeID topologyKeys allocatable:VolumeNodeResources",
+    "VolumeNodeResources": "count",
+    "CSIDriver": "apiVersion kind metadata spec:CSIDriverSpec",
+    "CSIDriverSpec": "attachRequired podInfoOnMount volumeLifecycleModes storageCapacity fsGroupPolicy "
+    "tokenRequests requiresRepublish seLinuxMount",
+    "CSIStorageCapacity": "apiVersion kind metadata nodeTopology:LabelSelector storageClassName capacity "
+    "maximumVolumeSize",
+    "VolumeAttachment": "apiVersion kind metadata spec:VolumeAttachmentSpec status",
+    "VolumeAttachmentSpec": "attacher source:VolumeAttachmentSource nodeName",
+    "VolumeAttachmentSource": "persistentVolumeName inlineVolumeSpec",
 }
 
 FIELDS = {name: dict(field.partition(":")[::2] for field in fields.split()) for name, fields in TYPES.items()}

@@ -7,16 +7,29 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from kubedev.api.objects import Node, Pod
+from kubedev.api.storage import StorageObject
 from kubedev.cluster import events as e
 from kubedev.cluster import store as api
 from kubedev.cluster.state import ClusterState, then
 from kubedev.cluster.store import WatchEvent
 from kubedev.kubelet.events import NodeStatusDue, NodeUpdated
 
-__all__ = ["SCHEDULER", "applied", "delete_pod", "pod_created", "pod_deletion_asked", "remove", "write"]
+__all__ = [
+    "SCHEDULER",
+    "VOLUMES",
+    "applied",
+    "delete_pod",
+    "pod_created",
+    "pod_deletion_asked",
+    "remove",
+    "write",
+]
 
 SCHEDULER = "scheduler"
-"""The watcher that is told of everything; every other one is a node's kubelet, by the node's name."""
+"""The watcher that is told of everything; every other one but VOLUMES is a node's kubelet, by the node's name."""
+
+VOLUMES = "volume-controllers"
+"""The watcher of storage objects, and of pods with ephemeral volumes."""
 
 
 def write(state: ClusterState, obj: api.Object) -> ClusterState:
@@ -35,11 +48,18 @@ def watchers(change: WatchEvent) -> Iterable[e.Event]:
     """Who is told: the scheduler of everything, a kubelet of pods that are bound to it or are to go."""
     yield e.Watched(SCHEDULER, change)
     pod, old = change.object, change.old
+    if isinstance(pod, StorageObject) or (change.type != "MODIFIED" and has_ephemeral_volumes(pod)):
+        yield e.Watched(VOLUMES, change)
     if isinstance(pod, Pod) and pod.node_name and change.type != "DELETED":
         bound = not (isinstance(old, Pod) and old.node_name)
         going = pod.deletion_timestamp is not None and isinstance(old, Pod) and old.deletion_timestamp is None
         if bound or going:
             yield e.Watched(pod.node_name, change)
+
+
+def has_ephemeral_volumes(obj: api.Object) -> bool:
+    """Whether somebody has to make claims for a pod."""
+    return isinstance(obj, Pod) and any(volume.claim_template is not None for volume in obj.volumes)
 
 
 def applied(state: ClusterState, event: e.ObjectApplied) -> ClusterState:

@@ -102,6 +102,12 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
             new = change.object
             if isinstance(new, Pod) and change.type == "ADDED" and not new.node_name:
                 yield "api", STORE, SCHEDULER, "pod-pending", {"pod": new.name}
+        case e.Watched("volume-controllers", _):
+            old = before.store.storage.claims
+            for key, claim in after.store.storage.claims.items():
+                if claim.phase == "Bound" and (key not in old or old[key].phase != "Bound"):
+                    values = {"claim": claim.name, "volume": claim.volume_name}
+                    yield "local", STORE, STORE, "claim-bound", values
         case e.Watched(node, change):
             new = change.object
             if isinstance(new, Pod):
@@ -257,6 +263,9 @@ def _from_scheduler(before: "ClusterState", effect: Any) -> Iterator[Line]:
     match effect:
         case s.Bind(pod, node):
             yield "api", SCHEDULER, STORE, "bind", {"pod": pod.name, "node": node}
+        case s.BindVolumes(pod, volumes, claims):
+            kept = ", ".join([one.name for one in volumes] + [one.name for one in claims])
+            yield "api", SCHEDULER, STORE, "bind-volumes", {"pod": pod.name, "names": kept}
         case s.PatchPodStatus(pod, reason):
             yield "api", SCHEDULER, STORE, "pod-condition", {"pod": pod.name, "reason": reason}
         case s.DeleteVictim(pod):

@@ -6,6 +6,7 @@ from typing import Any
 
 from kubedev.api.objects import Condition
 from kubedev.cluster import events as e
+from kubedev.cluster import volumes
 from kubedev.cluster.apiserver import delete_pod, write
 from kubedev.cluster.state import ClusterState, then
 from kubedev.cluster.store import listed
@@ -95,6 +96,7 @@ def _clear_nomination(state: ClusterState, effect: s.ClearNomination) -> Cluster
 
 EFFECTS: Mapping[type, Callable[[ClusterState, Any], ClusterState]] = {
     s.Bind: _bind,
+    s.BindVolumes: volumes.bind_volumes,
     s.PatchPodStatus: _patch_pod_status,
     s.DeleteVictim: _delete_victim,
     s.ClearNomination: _clear_nomination,

@@ -103,7 +103,8 @@ class ClusterState:
 
     `pending` are the events that follow from those already applied, in order. `sockets` are the files in each
     node's socket directory. `usage` is what containers use, by pod and name, as far as anybody said; `machine_usage`
-    what machines use besides. `decision` is the scheduler's latest. `now` is in simulated seconds since the start.
+    what machines use besides. `provisioning` says when a volume will be made for a claim. `decision` is the
+    scheduler's latest. `now` is in simulated seconds since the start.
     """
 
     now: float = 0.0
@@ -116,6 +117,7 @@ class ClusterState:
     sockets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     usage: Mapping[tuple[str, str], Usage] = field(default_factory=dict)
     machine_usage: Mapping[str, MachineUsage] = field(default_factory=dict)
+    provisioning: Mapping[str, float] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
     pending: tuple[Event, ...] = ()
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubedev.cluster import apiserver, clock, containers, figures, kubelets, plugins, scheduling
+from kubedev.cluster import apiserver, clock, containers, figures, kubelets, plugins, scheduling, volumes
 from kubedev.cluster import events as e
 from kubedev.cluster.late import comes_too_late
 from kubedev.cluster.log import describe
@@ -20,7 +20,10 @@ __all__ = ["STEPS", "WATCHERS", "step"]
 
 Step = Callable[[ClusterState, Any], ClusterState]
 
-WATCHERS: Mapping[str, Step] = {apiserver.SCHEDULER: scheduling.watched}
+WATCHERS: Mapping[str, Step] = {
+    apiserver.SCHEDULER: scheduling.watched,
+    apiserver.VOLUMES: volumes.watched,
+}
 """What becomes of a watch event, by watcher; all others are kubelets."""
 
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass, Service
+from kubedev.api.storage import StorageObject
+from kubedev.scheduler.storage import STORAGE_KINDS, Storage, key_of
 
-__all__ = ["Object", "Store", "WatchEvent", "deleted", "listed", "new_uid", "put"]
+__all__ = ["Object", "Store", "WatchEvent", "deleted", "find", "listed", "new_uid", "put"]
 
-Object = Node | Pod | PodDisruptionBudget | PriorityClass | Service | Namespace
+Object = Node | Pod | PodDisruptionBudget | PriorityClass | Service | Namespace | StorageObject
 
 KINDS: Mapping[type, str] = {
     Node: "nodes",
@@ -45,6 +47,7 @@ class Store:
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
     services: Mapping[str, Service] = field(default_factory=dict)
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
+    storage: Storage = field(default_factory=Storage)
 
     def pods_on(self, node: str) -> tuple[Pod, ...]:
         """The pods bound to a node, in the order in which they were created."""
@@ -54,7 +57,18 @@ class Store:
 def listed(store: Store) -> tuple[WatchEvent, ...]:
     """Every object as if it came now, pods last: what a new watcher is told at first."""
     kinds = sorted(KINDS.values(), key=lambda kind: kind == "pods")
-    return tuple(WatchEvent("ADDED", obj) for kind in kinds for obj in getattr(store, kind).values())
+    stored = [obj for kind in STORAGE_KINDS.values() for obj in getattr(store.storage, kind).values()]
+    others = [obj for kind in kinds for obj in getattr(store, kind).values()]
+    return tuple(WatchEvent("ADDED", obj) for obj in (*stored, *others))
+
+
+def find(store: Store, obj: Object) -> Object | None:
+    """The object of the same kind and name, as the store has it."""
+    if isinstance(obj, StorageObject):
+        of_kind: Mapping[str, StorageObject] = getattr(store.storage, STORAGE_KINDS[type(obj)])
+        return of_kind.get(key_of(obj))
+    known: Mapping[str, Object] = getattr(store, KINDS[type(obj)])
+    return known.get(_key(obj))
 
 
 def new_uid(store: Store, pod: Pod) -> str:
@@ -69,9 +83,12 @@ def _key(obj: Object) -> str:
 
 def put(store: Store, obj: Object) -> tuple[Store, WatchEvent]:
     """Create or replace an object."""
+    old = find(store, obj)
+    if isinstance(obj, StorageObject):
+        stored = replace(store, storage=store.storage.with_object(obj), version=store.version + 1)
+        return stored, WatchEvent("MODIFIED" if old else "ADDED", obj, old)
     kind = KINDS[type(obj)]
     known: Mapping[str, Object] = getattr(store, kind)
-    old = known.get(_key(obj))
     changed = {**known, _key(obj): obj}
     store = _with(store, kind, changed)
     if isinstance(obj, Pod):
@@ -81,6 +98,12 @@ def put(store: Store, obj: Object) -> tuple[Store, WatchEvent]:
 
 def deleted(store: Store, obj: Object) -> tuple[Store, WatchEvent]:
     """Remove an object; KeyError where it is not there."""
+    if isinstance(obj, StorageObject):
+        gone = find(store, obj)
+        if gone is None:
+            raise KeyError(key_of(obj))
+        rest = replace(store, storage=store.storage.without_object(obj), version=store.version + 1)
+        return rest, WatchEvent("DELETED", gone, gone)
     kind = KINDS[type(obj)]
     known: Mapping[str, Object] = getattr(store, kind)
     old = known[_key(obj)]

@@ -11,10 +11,11 @@ from kubedev.api.manifests import ManifestError, Manifests, Reader, load
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Namespace, Node, Pod, PriorityClass, Workload
 from kubedev.api.quantity import Quantity
+from kubedev.api.storage import PersistentVolume, PersistentVolumeClaim
 from kubedev.cluster.cluster import ClusterError
 from kubedev.cluster.daemon_sets import daemon_pods
 from kubedev.cluster.state import ClusterState
-from kubedev.cluster.store import Store
+from kubedev.cluster.store import Store, find
 from kubedev.kubelet.registered_node import registered_node
 from kubedev.views.catalogue import say
 
@@ -23,6 +24,7 @@ __all__ = [
     "admitted",
     "asked_resources",
     "declared",
+    "is_bound_storage",
     "manifests",
     "new_node",
     "new_nodes",
@@ -184,6 +186,19 @@ def _same_pod(pod: Pod, there: Pod | None) -> bool:
     return there is not None and _spec(there) == _spec(pod)
 
 
+def is_bound_storage(obj: Any, store: Store) -> bool:
+    """Whether a volume or claim like this is there: what came of it since stays as it is."""
+    if not isinstance(obj, PersistentVolume | PersistentVolumeClaim):
+        return False
+    return getattr(find(store, obj), "manifest", None) == obj.manifest
+
+
+def _other_storage(loaded: Manifests, store: Store) -> list[PersistentVolume | PersistentVolumeClaim]:
+    """Volumes and claims whose names are taken by others."""
+    mine = [one for one in loaded.objects if isinstance(one, PersistentVolume | PersistentVolumeClaim)]
+    return [one for one in mine if find(store, one) is not None and not is_bound_storage(one, store)]
+
+
 def _by_name(store: Store) -> dict[tuple[str, str], Pod]:
     return {(pod.namespace, pod.name): pod for pod in store.pods.values()}
 
@@ -197,6 +212,7 @@ def _check_names(loaded: Manifests, store: Store) -> None:
     there = _by_name(store)
     taken = [f'pods "{pod.name}"' for pod in new_pods(loaded, store) if (pod.namespace, pod.name) in there]
     taken += [f'nodes "{node.name}"' for node in new_nodes(loaded, store) if node.name in store.nodes]
+    taken += [f'{type(one).__name__.lower()}s "{one.name}"' for one in _other_storage(loaded, store)]
     if taken:
         raise ClusterError(
             f"another one of {taken[0]} already exists: delete it first, or give this one another name"

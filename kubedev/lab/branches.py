@@ -95,7 +95,8 @@ class Branches:
     def wait(self, until: Callable[[ClusterState], bool] | None = None, timeout: float = 30.0) -> None:
         """Wait until nothing is under way, or until `until(state)` holds; interrupting it does no harm.
 
-        A pod in back-off is under way: the simulated clock moves on by the seconds that are left.
+        A pod in back-off is under way, and so is a volume that is being made: the simulated clock moves on by the
+        seconds that are left.
         """
         try:
             self.cluster.wait(until, timeout)
@@ -106,7 +107,7 @@ class Branches:
             print("stopped by you; the lab goes on")
 
     def _backoff(self) -> float:
-        """How long the first pod in back-off has still to wait; 0 without any.
+        """How long the first pod in back-off has still to wait, or a claim for its volume; 0 without any.
 
         Only pods that an event brought there count: one that met an error would be tried again for ever.
         """
@@ -115,6 +116,7 @@ class Branches:
         due = [
             queue.backoff_until(queued) for queued in queue.backoff.values() if queued.unschedulable_plugins
         ]
+        due += state.provisioning.values()
         return max(min(due) - state.now, 1.0) if due else 0.0
 
     # Looking

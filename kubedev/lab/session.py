@@ -25,6 +25,7 @@ from kubedev.lab.applying import (
     admitted,
     asked_resources,
     declared,
+    is_bound_storage,
     manifests,
     new_node,
     new_nodes,
@@ -231,7 +232,7 @@ class Lab(Usages):
         for node in nodes:
             self.post(e.NodeCreated(node, self._config))
         for obj in loaded.objects:
-            if not isinstance(obj, Pod | Node | Workload):
+            if not (isinstance(obj, Pod | Node | Workload) or is_bound_storage(obj, store)):
                 self.post(e.ObjectApplied(obj))
         for node, resource, count in declared(nodes, loaded.pods):
             if count <= MAX_DEVICES:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kubedev.api.objects import Pod
+from kubedev.api.storage import PersistentVolume, PersistentVolumeClaim
 
 __all__ = [
     "Bind",
+    "BindVolumes",
     "Change",
     "ClearNomination",
     "DeleteVictim",
@@ -55,6 +57,18 @@ class Bind:
 
 
 @dataclass(frozen=True, slots=True)
+class BindVolumes:
+    """Write these volumes (each kept for a claim) and claims (each with the node that was chosen for it).
+
+    What comes of that, the scheduler sees as changes of these objects; the pod waits until all of it is bound.
+    """
+
+    pod: Pod
+    volumes: tuple[PersistentVolume, ...] = ()
+    claims: tuple[PersistentVolumeClaim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PatchPodStatus:
     """Write the pod's condition PodScheduled (status False) with its reason and message.
 
@@ -93,4 +107,4 @@ class Message:
     pod: Pod | None = None
 
 
-Effect = Bind | PatchPodStatus | DeleteVictim | ClearNomination | Message
+Effect = Bind | BindVolumes | PatchPodStatus | DeleteVictim | ClearNomination | Message

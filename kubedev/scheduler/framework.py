@@ -209,6 +209,10 @@ class Framework:
             plugins = [by_name[name] for name in names]
         return tuple(plugin for plugin in plugins if hasattr(plugin, method))
 
+    def stands_at(self, name: str, method: str) -> bool:
+        """Whether a plugin is asked at a point, as far as the profile's order says."""
+        return name in self.order.get(method, (name,))
+
     def hints(self) -> HintMap:
         """What the plugins register for their refused pods; whoever says nothing hears of everything.
 

@@ -15,24 +15,30 @@ Go: `pkg/scheduler/scheduler.go`, `schedule_one.go`, `eventhandlers.go`.
 
 from dataclasses import replace
 
-from kubedev.api.objects import Pod
+from kubedev.api.gotext import quote
+from kubedev.api.objects import Node, Pod
 from kubedev.scheduler.cache import CacheError
 from kubedev.scheduler.cycle import Choose, Decision, Outcome, first_by_name, schedule_one
 from kubedev.scheduler.diagnosis import NodeToStatus, fit_error
 from kubedev.scheduler.events import (
     Bind,
+    BindVolumes,
+    Change,
     ClearNomination,
     DeleteVictim,
     Effect,
     Message,
     PatchPodStatus,
 )
+from kubedev.scheduler.plugins.volumes.pod_claims import not_found
 from kubedev.scheduler.preemption.preemption import Preemption
 from kubedev.scheduler.queue.cluster_events import ASSIGNED_POD_DELETE
 from kubedev.scheduler.queue.queued_pod import key_of
 from kubedev.scheduler.scheduler_state import SchedulerState, snapshot_of
 from kubedev.scheduler.status import Code, Status
-from kubedev.scheduler.watch_loop import in_cache, moved, observe
+from kubedev.scheduler.volume_steps import check_bindings, volumes_of
+from kubedev.scheduler.watch_loop import in_cache, moved
+from kubedev.scheduler.watch_loop import observe as take_note
 
 __all__ = [
     "SchedulerState",
@@ -91,6 +97,9 @@ def assume(state: SchedulerState, decision: Decision, now: float) -> Step:
         return give_back(state, replace(decision, outcome=Outcome.ERROR, message=str(error)), now)
     queue = replace(state.queue, nominator=state.queue.nominator.delete(assumed.uid))
     state = replace(state, cache=cache, queue=queue)
+    if binding := volumes_of(framework, decision):
+        listers = replace(state.listers, storage=binding.assumed_in(state.listers.storage))
+        state = replace(state, listers=listers, bindings=(*state.bindings, binding))
     for method in ("reserve", "permit"):
         status = framework.first_failure(method, assumed, node_name)
         if status.code is Code.WAIT:
@@ -111,12 +120,72 @@ def permit_finished(state: SchedulerState, uid: str, status: Status, now: float)
 
 
 def start_binding(state: SchedulerState, assumed: Pod, now: float) -> Step:
-    """Ask the PreBind and Bind plugins, then have the pod bound. Go: `bindingCycle`."""
-    for method in ("pre_bind", "bind"):
-        status = state.profile_of(assumed).first_failure(method, assumed, assumed.node_name)
-        if not status.is_success:
-            return unreserve(state, assumed, status, now)
+    """Ask the PreBind plugins and have the pod's volumes bound, then the pod. Go: `bindingCycle`."""
+    status = state.profile_of(assumed).first_failure("pre_bind", assumed, assumed.node_name)
+    if not status.is_success:
+        return unreserve(state, assumed, status, now)
+    binding = next((one for one in state.bindings if one.pod.uid == assumed.uid), None)
+    if binding is None:
+        return bind_pod(state, assumed, now)
+    started = replace(binding, deadline=now + binding.timeout)
+    state = replace(state, bindings=tuple(started if one is binding else one for one in state.bindings))
+    return state, (BindVolumes(assumed, binding.volumes, binding.claims),)
+
+
+def bind_pod(state: SchedulerState, assumed: Pod, now: float) -> Step:
+    """Ask the Bind plugins, and have the pod bound."""
+    status = state.profile_of(assumed).first_failure("bind", assumed, assumed.node_name)
+    if not status.is_success:
+        return unreserve(state, assumed, status, now)
     return state, (Bind(assumed, assumed.node_name),)
+
+
+def observe(state: SchedulerState, change: Change, now: float) -> Step:
+    """Take note of a change in the cluster; pods whose volumes are bound by it go on. Go: `addAllEventHandlers`."""
+    state, effects = take_note(state, change, now)
+    state, more = check_volumes(state, now)
+    return state, effects + more
+
+
+def check_volumes(state: SchedulerState, now: float) -> Step:
+    """Go on with the pods whose volumes are bound, and give back those whose never will be.
+
+    Go looks every second (`BindPodVolumes`), here every change and tick is a look.
+    """
+    effects: tuple[Effect, ...] = ()
+    if not state.bindings:
+        return state, effects
+    storage = state.listers.storage
+    state = replace(state, bindings=tuple(one.seen_in(storage) for one in state.bindings))
+    for binding in state.bindings:
+        if binding.deadline is None:
+            continue
+        error = ""
+        try:
+            if state.queue.is_gone(binding.pod.uid):
+                error = f"pod does not exist any more: {not_found('pod', binding.pod.name)}"
+            elif check_bindings(binding, state.listers.storage, node_of(state, binding.pod.node_name)):
+                rest = tuple(one for one in state.bindings if one is not binding)
+                state, more = bind_pod(replace(state, bindings=rest), binding.pod, now)
+                effects += more
+                continue
+            elif now >= binding.deadline:
+                error = "context deadline exceeded"
+        except ValueError as problem:
+            error = str(problem)
+        if error:
+            text = f'running PreBind plugin "VolumeBinding": binding volumes: {error}'
+            state, more = unreserve(state, binding.pod, Status(Code.ERROR, (text,), "VolumeBinding"), now)
+            effects += more
+    return state, effects
+
+
+def node_of(state: SchedulerState, name: str) -> Node:
+    """A node as the scheduler knows it. Raises ValueError where it is gone."""
+    info = next((info for info in state.cache.snapshot() if info.name == name), None)
+    if info is None:
+        raise ValueError(f"failed to get node {quote(name)}: {not_found('node', name)}")
+    return info.node
 
 
 def bind_finished(state: SchedulerState, pod: Pod, node_name: str, error: str, now: float) -> Step:
@@ -146,6 +215,7 @@ def unreserve(state: SchedulerState, assumed: Pod, status: Status, now: float, t
     """
     for plugin in state.profile_of(assumed).at("unreserve"):
         plugin.unreserve(assumed, assumed.node_name)
+    state = without_binding(state, assumed)
     tell = tell and state.cache.is_assumed(assumed)
     state, effects = in_cache(state, lambda cache: cache.forget(assumed))
     pod = replace(assumed, node_name="")
@@ -159,6 +229,15 @@ def unreserve(state: SchedulerState, assumed: Pod, status: Status, now: float, t
         )
         state = replace(state, queue=queue)
     return state, effects + more
+
+
+def without_binding(state: SchedulerState, assumed: Pod) -> SchedulerState:
+    """Nothing is assumed of the pod's volumes any more, and nobody waits for them."""
+    mine = [one for one in state.bindings if one.pod.uid == assumed.uid]
+    for binding in mine:
+        listers = replace(state.listers, storage=binding.restored_in(state.listers.storage))
+        state = replace(state, listers=listers)
+    return replace(state, bindings=tuple(one for one in state.bindings if one not in mine)) if mine else state
 
 
 def refused_late(pod: Pod, node_name: str, status: Status) -> Decision:
@@ -228,4 +307,4 @@ def tick(state: SchedulerState, now: float) -> Step:
     if now >= state.unschedulable_flush_due:
         queue = queue.flush_unschedulable(now)
         state = replace(state, unschedulable_flush_due=now + FLUSH_UNSCHEDULABLE_EVERY)
-    return replace(state, queue=queue), ()
+    return check_volumes(replace(state, queue=queue), now)

@@ -10,6 +10,7 @@ from kubedev.scheduler.plugins.default_plugins import default_framework
 from kubedev.scheduler.queue.queue import Durations, SchedulingQueue
 from kubedev.scheduler.snapshot import Snapshot
 from kubedev.scheduler.storage import Storage
+from kubedev.scheduler.volume_steps import PodBinding
 
 __all__ = ["Listers", "SchedulerState", "snapshot_of"]
 
@@ -30,8 +31,8 @@ class SchedulerState:
     """The scheduler at one moment.
 
     `next_start_node_index` is where the next cycle begins to look at nodes. `permit_waiting` are pods (with
-    their node) that a Permit plugin asked to wait. The last two fields say when the queue is to be flushed
-    next, in seconds.
+    their node) that a Permit plugin asked to wait, `bindings` pods whose volumes are not bound yet. The last
+    two fields say when the queue is to be flushed next, in seconds.
     """
 
     queue: SchedulingQueue = field(default_factory=lambda: SchedulingQueue(default_framework()))
@@ -39,6 +40,7 @@ class SchedulerState:
     listers: Listers = field(default_factory=Listers)
     next_start_node_index: int = 0
     permit_waiting: tuple[Pod, ...] = ()
+    bindings: tuple[PodBinding, ...] = ()
     backoff_flush_due: float = 0
     unschedulable_flush_due: float = 0
 

@@ -24,8 +24,10 @@ from kubedev.scheduler.plugins.volumes.csi_translation import (
 )
 from kubedev.scheduler.plugins.volumes.topologies import matches_node_affinity
 from kubedev.scheduler.plugins.volumes.volume_matching import find_matching_volume
+from kubedev.scheduler.queue.queue_transitions import Place
 from kubedev.scheduler.scheduler import SchedulerState, observe
 from kubedev.scheduler.storage import Storage
+from tests.unit.scheduler_world import World, make_node, make_pod
 
 
 def volume(name: str = "v", labels: dict[str, str] | None = None, **spec: Any) -> PersistentVolume:
@@ -186,3 +188,55 @@ def test_a_capacity_that_is_no_quantity_names_its_field() -> None:
     with pytest.raises(FieldError) as caught:
         CSIStorageCapacity.parse({"metadata": {"name": "x"}, "maximumVolumeSize": "much"})
     assert str(caught.value).startswith('maximumVolumeSize: Invalid value: "much"')
+
+
+def waiting_world() -> World:
+    """A pod whose claim waits for a volume that nobody makes."""
+    here = World()
+    here.node(make_node("n"))
+    made = StorageClass("made", provisioner="csi.example.com", volume_binding_mode="WaitForFirstConsumer")
+    here.tell(made, None)
+    here.tell(claim("c", storageClassName="made"), None)
+    here.pod(make_pod("p", spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}))
+    here.run()
+    return here
+
+
+def test_a_pod_whose_volumes_are_not_bound_in_time_is_tried_again() -> None:
+    here = waiting_world()
+    assert here.messages["p"] == ""
+    assert here.state.listers.storage.assumed_claims
+    here.wait(600)
+    assert here.messages["p"] == (
+        'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
+    )
+    assert here.place("p") is Place.BACKOFF
+    assert not here.state.listers.storage.assumed_claims
+    assert not here.state.bindings
+
+
+def test_another_pod_does_not_get_a_volume_that_is_assumed_to_be_taken() -> None:
+    here = World()
+    for name in ("n", "m"):
+        here.node(make_node(name))
+    here.tell(StorageClass("local", volume_binding_mode="WaitForFirstConsumer"), None)
+    disk = {"capacity": {"storage": "1Gi"}, "storageClassName": "local"}
+    manifest = {"metadata": {"name": "v"}, "spec": disk, "status": {"phase": "Available"}}
+    here.tell(PersistentVolume.parse(manifest), None)
+    for name in ("a", "b"):
+        here.tell(claim(name, storageClassName="local"), None)
+        volume_of_pod = {"name": "v", "persistentVolumeClaim": {"claimName": name}}
+        here.pod(make_pod(name, spec={"volumes": [volume_of_pod]}))
+    here.run()
+    assert here.messages["a"] == ""
+    assert here.messages["b"].startswith(
+        "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind."
+    )
+    here.wait(600)
+    assert here.place("b") is not Place.OUTSIDE
+
+
+def test_a_node_that_goes_while_volumes_are_made_gives_the_pod_back() -> None:
+    here = waiting_world()
+    here.remove_node("n")
+    assert 'failed to get node "n"' in here.messages["p"]
