@@ -11,14 +11,19 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from kubedev.api.manifests import load
 from kubedev.api.messages import HEALTHY, UNHEALTHY, DevicePluginOptions
-from kubedev.api.objects import Pod
+from kubedev.api.objects import Container, Pod
+from kubedev.api.quantity import Quantity
 from kubedev.cluster import events as e
 from kubedev.cluster.history import History
 from kubedev.cluster.serialise import encode
 from kubedev.cluster.state import ClusterState
+from kubedev.cluster.usage import MachineUsage, Usage
 from kubedev.deviceplugin.plugin import make_devices
+from kubedev.kubelet import events as k
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.pods import api_phase
+from kubedev.kubelet.pressure.critical import is_critical_pod
+from kubedev.kubelet.pressure.eviction import Outcome
 from kubedev.scheduler.node_info import NodeInfo, PodInfo
 from kubedev.scheduler.plugins.fits import fits
 from kubedev.scheduler.queue.queue_transitions import Place
@@ -30,6 +35,7 @@ GPU, NIC = "example.com/gpu", "example.com/nic"
 NODES = ("n1", "n2")
 MENDED = frozenset({"121994", "130145"})
 ALL = 1000
+GI = 1 << 30
 POLICIES = ("Always", "OnFailure", "Never")
 
 steps = st.sampled_from((0, 1, 2, 4, 8, 16, ALL, ALL, ALL))
@@ -155,6 +161,24 @@ class Walk(RuleBasedStateMachine):
         pod = replace(a_pod(name, asks, init, policy), node_name=node, priority=priority)
         self.happens(e.PodCreated(replace(pod, creation_timestamp=self.state.now)), steps)
 
+    @rule(node=st.sampled_from(NODES), between=steps, steps=steps)
+    def critical_pod_finds_the_node_full(self, node: str, between: int, steps: int) -> None:
+        for priority, after in ((0, between), (2_000_001_000, steps)):
+            name = f"cpu{next(self.names)}"
+            half = Container("c", requests={"cpu": Quantity.of(5)})
+            pod = Pod(name, uid=name, containers=(half,), node_name=node, priority=priority)
+            self.happens(e.PodCreated(replace(pod, creation_timestamp=self.state.now)), after)
+
+    @rule(data=st.data(), gigabytes=st.sampled_from((9, 15)), steps=steps)
+    def run_short(self, data: st.DataObject, gigabytes: int, steps: int) -> None:
+        """A container uses much, and its kubelet looks."""
+        if known := sorted(self.state.containers):
+            key = data.draw(st.sampled_from(known))
+            machine = e.MachineUsageSet(self.state.containers[key].node, MachineUsage(memory=8 * GI))
+            self.happens(e.UsageSet(*key, Usage(memory=gigabytes * GI)), steps)
+            self.happens(machine, steps)
+            self.happens(e.ClockAdvanced(10), steps)
+
     @rule(data=st.data(), steps=steps)
     def delete(self, data: st.DataObject, steps: int) -> None:
         if uids := sorted(self.state.store.pods):
@@ -163,6 +187,12 @@ class Walk(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from((1, 10, 60, 301)), steps=steps)
     def advance(self, seconds: float, steps: int) -> None:
         self.happens(e.ClockAdvanced(seconds), steps)
+
+    @rule(data=st.data(), gigabytes=st.sampled_from((0, 4)), steps=steps)
+    def use(self, data: st.DataObject, gigabytes: int, steps: int) -> None:
+        if known := sorted(self.state.containers):
+            usage = Usage(memory=gigabytes * GI)
+            self.happens(e.UsageSet(*data.draw(st.sampled_from(known)), usage), steps)
 
     @rule(node=st.sampled_from(NODES), reboot=st.booleans(), steps=steps)
     def restart(self, node: str, reboot: bool, steps: int) -> None:
@@ -207,6 +237,8 @@ class Walk(RuleBasedStateMachine):
                 for device in plugin.devices
                 for health in (HEALTHY, UNHEALTHY)
             ),
+            *(e.UsageSet(*key, Usage(memory=20 * GI)) for key in state.containers),
+            e.ClockAdvanced(10),
             e.ClockAdvanced(301),
             e.PodCreated(pod),
         ]
@@ -225,7 +257,7 @@ class Walk(RuleBasedStateMachine):
         self.run.settle()
         state = self.state
         assert state.idle, state.under_way()
-        problems = [*broken(state), *started_too_often(self.run.history)]
+        problems = [*broken(state), *started_too_often(self.run.history), *wrongly_evicted(self.run.history)]
         if self.mended:
             problems += twice(state)
         actual = {key for key, c in state.containers.items() if c.phase == "running"}
@@ -235,7 +267,11 @@ class Walk(RuleBasedStateMachine):
 
     @rule()
     def no_pod_is_forgotten(self) -> None:
-        """What fits is scheduled, at the latest when all that wait have been tried again."""
+        """What fits is scheduled, at the latest when all that wait have been tried again, and no node is short."""
+        for key in self.state.usage:
+            self.run.post(e.UsageSet(*key, Usage()))
+        for node in self.state.machine_usage:
+            self.run.post(e.MachineUsageSet(node, MachineUsage()))
         self.rest()
         for seconds in (301, 30, 30):
             self.run.post(e.ClockAdvanced(seconds))
@@ -261,6 +297,8 @@ def broken(state: ClusterState) -> Iterator[str]:
         for resource, amount in node.allocatable.items():
             if amount.value() > node.capacity[resource].value():
                 yield f"{name}: more {resource} allocatable than there are"
+        if agent.making_room:
+            yield f"{name}: {agent.making_room} waits for pods that do not end"
         if agent.waiting or agent.talks:
             yield f"{name}: the kubelet waits: {agent.waiting} {agent.talks}"
         gone = agent.pods.keys() - state.store.pods.keys()
@@ -317,6 +355,27 @@ def started_too_often(history: History) -> Iterator[str]:
     for key, container in history.state.containers.items():
         if container.attempt > ends[key] + reboots[container.node]:
             yield f"{key}: started {container.attempt + 1} times, ended {ends[key]} times"
+
+
+def wrongly_evicted(history: History) -> Iterator[str]:
+    """Looks that took a pod before one that ranks ahead of it, or more than one where no local limit broke."""
+    for entry in history:
+        match entry.event:
+            case e.OnKubelet(node, k.FiguresTaken()):
+                look = entry.state.kubelets[node].look
+            case _:
+                continue
+        if look is None or not look.evicted or look.outcome is Outcome.LOCAL_LIMITS:
+            continue
+        if len(look.evicted) > 1 or look.ranking is None:
+            yield f"{node}: one look at {look.at:g} took {look.evicted}"
+            continue
+        for ranked in look.ranking.ranked:
+            if ranked.pod.uid == look.evicted[0]:
+                break
+            if not is_critical_pod(ranked.pod):
+                yield f"{node}: {look.evicted[0]} went, and {ranked.pod.uid} stayed"
+                break
 
 
 def twice(state: ClusterState) -> Iterator[str]:
