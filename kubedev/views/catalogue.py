@@ -33,6 +33,7 @@ ENGLISH: dict[str, str] = {
     "grammar.bars": "bars for {labels}, from 0 to {top}",
     "grammar.timeline": "a time line of {rows} rows",
     "grammar.sequence": "{count} calls between {parties}",
+    "grammar.transition": "{event} → {state}",
     "grammar.states": "states {states}, now {now}",
     # The path of a request (lab 00).
     "path.title": "One pod, one device, the whole way",

@@ -1,4 +1,6 @@
-"""Draw the pictures of `images/`: `python -m kubedev.views.images [DIR]`, each light and dark.
+"""Draw the pictures of `images/`, each light and dark, and the first screens of the labs, which move.
+
+`python -m kubedev.views.images` writes them into `images/` and `labs/img/`; other folders can be given.
 
 The bytes depend on the code alone, so a test can compare the files with what is drawn anew.
 """
@@ -7,12 +9,13 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kubedev.views import samples, samples_devices, samples_plugins
+from kubedev.views import firsts, firsts_numa, samples, samples_devices, samples_plugins
+from kubedev.views.animate import animated
 from kubedev.views.picture import Picture
 from kubedev.views.style import Theme
 from kubedev.views.svg import standalone
 
-__all__ = ["IMAGES", "draw", "main"]
+__all__ = ["FIRSTS", "IMAGES", "draw", "draw_firsts", "main"]
 
 IMAGES: Mapping[str, Callable[[], Picture]] = {
     "path": samples.path,
@@ -31,6 +34,17 @@ IMAGES: Mapping[str, Callable[[], Picture]] = {
 }
 """Name of the file -> its picture."""
 
+FIRSTS: Mapping[str, Callable[[], firsts.First]] = {
+    "00": firsts.way,
+    "01": firsts.asks,
+    "02": firsts.registered,
+    "03": firsts.listed,
+    "04": firsts_numa.taken,
+    "05": firsts_numa.masks,
+    "06": firsts_numa.merged,
+}
+"""Number of a lab -> what its first screen shows."""
+
 _THEMES: tuple[Theme, ...] = ("light", "dark")
 
 
@@ -43,13 +57,20 @@ def draw() -> dict[str, str]:
     }
 
 
+def draw_firsts() -> dict[str, str]:
+    """Return the text of every first screen by its name."""
+    shown = {number: first() for number, first in FIRSTS.items()}
+    return {f"{number}.svg": animated(f.frames, f.still, f.alt) for number, f in shown.items()}
+
+
 def main(arguments: list[str]) -> int:
-    """Write the files into a directory, `images` by default."""
-    directory = Path(arguments[0] if arguments else "images")
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, text in draw().items():
-        (directory / name).write_text(text, "utf-8")
-        print(directory / name)
+    """Write the files into a directory, `images` by default, and the first screens into another, `labs/img`."""
+    folders = [*map(Path, arguments), *map(Path, ("images", "labs/img")[len(arguments) :])]
+    for directory, files in zip(folders, (draw(), draw_firsts()), strict=False):
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (directory / name).write_text(text, "utf-8")
+            print(directory / name)
     return 0
 
 

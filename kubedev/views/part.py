@@ -9,7 +9,7 @@ from kubedev.views.controls import Control, What, control_size
 from kubedev.views.picture import Mark, Table, Text
 from kubedev.views.style import SIZE_TEXT, flow, text_width
 
-__all__ = ["Block", "Facts", "Knob", "Part", "Space", "Words", "line_height", "stacked"]
+__all__ = ["Block", "Facts", "Knob", "Part", "Space", "Words", "line_height", "stacked", "word"]
 
 _COMFORT = 90.0  # words that have less room are hard to read
 
@@ -156,3 +156,17 @@ def stacked(blocks: Sequence[Block], gap: float) -> Block:
             yield from block.draw(x, y + tops[n], block.height + (height - total) * (n == last))
 
     return Block(total, draw)
+
+
+def word(
+    key: str,
+    x: float,
+    y: float,
+    text: str,
+    tone: str = "muted",
+    anchor: Literal["start", "middle", "end"] = "middle",
+    *,
+    bold: bool = False,
+) -> Text:
+    """Return a line of text in the usual size, by default centred on x; y is its base line."""
+    return Text(key, x, y, text, tone=tone, anchor=anchor, bold=bold)
