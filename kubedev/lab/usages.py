@@ -8,6 +8,7 @@ from kubedev.api.quantity import Quantity
 from kubedev.cluster import events as e
 from kubedev.cluster.figures import is_watched, next_look
 from kubedev.cluster.usage import MachineUsage, Usage
+from kubedev.kubelet.pressure.cgroup_tree import Cgroup, cgroups_of_node
 from kubedev.kubelet.pressure.eviction import EvictionRound
 from kubedev.lab.branches import Branches
 from kubedev.lab.lookup import find_pod, node_name
@@ -79,6 +80,12 @@ class Usages(Branches):
     def look(self, node: str = "") -> EvictionRound | None:
         """The latest look of a node's eviction manager with all its reasons; None before the first one."""
         return self.state.kubelets[node_name(self.state, node)].look
+
+    def cgroups(self, node: str = "") -> Cgroup:
+        """The cgroups of a node's pods, with what stands in their files."""
+        agent = self.state.kubelets[node_name(self.state, node)]
+        running = [record.pod for record in agent.pods.values() if record.running]
+        return cgroups_of_node(agent.node, running, agent.config.node_allocatable())
 
     def advance(self, seconds: float) -> None:
         """Move the simulated clock on. Where usage is known, kubelets look every ten seconds on the way."""

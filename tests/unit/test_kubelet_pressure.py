@@ -247,3 +247,19 @@ def test_a_threshold_without_a_grace_period_keeps_the_kubelet_from_starting() ->
         SettingsError, match=r"^grace period must be specified for the soft eviction threshold memory"
     ):
         pressed(eviction_soft=(("memory.available", "2Gi"),))
+
+
+def test_what_pods_wrote_stands_beside_what_the_kernel_is_told() -> None:
+    with pressed() as lab:
+        lab.apply(manifest("burstable", "250m", "512Mi"))
+        lab.apply(manifest("best-effort"))
+        found = {(each.kind, each.name): each for each in lab.cgroups("small").walk()}
+    root = "/kubepods.slice"
+    assert found["node", "kubepods"].files == {"cpu.weight": "79", "memory.max": str(4 << 30)}
+    assert found["Burstable", "burstable"].path == f"{root}/kubepods-burstable.slice"
+    assert found["Burstable", "burstable"].files == {"cpu.weight": "10"}
+    assert found["BestEffort", "besteffort"].files == {"cpu.weight": "1"}
+    assert found["pod", "burstable"].files == {"cpu.weight": "10"}
+    scores = {name: each.oom_score_adj for (kind, name), each in found.items() if kind == "container"}
+    assert scores == {"c": 1000}
+    assert [c.oom_score_adj for c in found["pod", "burstable"].children] == [875]

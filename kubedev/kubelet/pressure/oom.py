@@ -38,7 +38,9 @@ def container_oom_score_adjust(
     if is_node_critical_pod(pod):
         return GUARANTEED_ADJUST
     of_pod = _pod_level(pod) if pod_level_resources else None
-    qos = get_pod_qos(pod if of_pod is None else _as_one_container(pod, of_pod)).qos_class
+    qos = get_pod_qos(
+        pod if of_pod is None else replace(pod, containers=(of_pod,), init_containers=())
+    ).qos_class
     if qos in (GUARANTEED, BEST_EFFORT):
         return GUARANTEED_ADJUST if qos == GUARANTEED else BEST_EFFORT_ADJUST
     extra = _extra(pod, of_pod.requests) if of_pod is not None else 0
@@ -60,18 +62,18 @@ def _share(memory: int, capacity: int) -> int:
 
 
 def _pod_level(pod: Pod) -> Container | None:
-    """What stands in spec.resources, if there is CPU or memory in it."""
-    resources = Fields.of(pod.manifest).child("spec").child("resources")
-    requests, limits = (_supported(resources.quantities(what)) for what in ("requests", "limits"))
-    return Container("", requests=requests, limits=limits) if requests or limits else None
+    """CPU and memory of spec.resources, which then decide the pod's class; None where there is none."""
+    spec = Fields.of(pod.manifest).child("spec")
+    if not spec.has("resources"):
+        return None
+    requests, limits = (
+        _supported(spec.child("resources").quantities(what)) for what in ("requests", "limits")
+    )
+    return Container("", requests=requests, limits=limits)
 
 
 def _supported(quantities: ResourceList) -> ResourceList:
     return {name: quantities[name] for name in (CPU, MEMORY) if name in quantities}
-
-
-def _as_one_container(pod: Pod, resources: Container) -> Pod:
-    return replace(pod, containers=(resources,), init_containers=())
 
 
 def _extra(pod: Pod, requests: ResourceList) -> int:
