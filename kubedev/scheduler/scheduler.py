@@ -159,6 +159,8 @@ def check_volumes(state: SchedulerState, now: float) -> Step:
     state = replace(state, bindings=tuple(one.seen_in(storage) for one in state.bindings))
     for binding in state.bindings:
         if binding.deadline is None:
+            if not state.cache.is_assumed(binding.pod):  # deleted while it waited for a Permit plugin
+                state = without_binding(state, binding.pod)
             continue
         error = ""
         try:
@@ -213,7 +215,7 @@ def unreserve(state: SchedulerState, assumed: Pod, status: Status, now: float, t
 
     Go: `handleBindingCycleError`.
     """
-    for plugin in state.profile_of(assumed).at("unreserve"):
+    for plugin in reversed(state.profile_of(assumed).at("unreserve")):
         plugin.unreserve(assumed, assumed.node_name)
     state = without_binding(state, assumed)
     tell = tell and state.cache.is_assumed(assumed)

@@ -189,6 +189,8 @@ def test_a_class_that_is_never_asked_or_takes_a_name_that_is_taken_is_refused() 
         ValueError, match="Misspelt has no method that is ever called; it needs one of pre_enqueue"
     ):
         own_plugins(type("Misspelt", (), {"fliter": raising}))
+    with pytest.raises(ValueError, match="Sorts has no method that is ever called"):
+        own_plugins(type("Sorts", (), {"queue_sort": raising}))
     with pytest.raises(ValueError, match="a plugin named NodeName is registered already"):
         own_plugins(type("NodeName", (), {"filter": raising}))
     with pytest.raises(ValueError, match="a plugin named GPUPacking is registered already"):
@@ -236,3 +238,18 @@ def test_a_score_whose_pre_score_is_switched_off_fails_or_works_it_out_itself_as
             here.node(make_node(node))
         outcome = decide(here, make_pod("p")).outcome
         assert outcome is (Outcome.SCHEDULED if works else Outcome.ERROR)
+
+
+def test_what_reserve_did_is_taken_back_in_reverse_order() -> None:
+    calls: list[str] = []
+
+    def one(name: str, **methods: Any) -> type:
+        return type(name, (), {"unreserve": lambda self, pod, node: calls.append(name), **methods})
+
+    first, second = one("First", reserve=lambda *args: None), one("Second", reserve=lambda *args: "no")
+    text = "profiles:\n- plugins: {multiPoint: {enabled: [{name: First}, {name: Second}]}}\n"
+    here = world(text, first, second)
+    here.node(make_node("n"))
+    here.pod(make_pod("p"))
+    here.run()
+    assert calls == ["Second", "First"]

@@ -14,6 +14,7 @@ from kubedev.api.storage import (
     StorageClass,
 )
 from kubedev.scheduler.events import WatchEvent
+from kubedev.scheduler.plugins.default_plugins import default_framework
 from kubedev.scheduler.plugins.volumes import hints
 from kubedev.scheduler.plugins.volumes.csi_translation import (
     IN_TREE_PLUGINS,
@@ -26,6 +27,7 @@ from kubedev.scheduler.plugins.volumes.topologies import matches_node_affinity
 from kubedev.scheduler.plugins.volumes.volume_matching import find_matching_volume
 from kubedev.scheduler.queue.queue_transitions import Place
 from kubedev.scheduler.scheduler import SchedulerState, observe
+from kubedev.scheduler.status import Code, Status
 from kubedev.scheduler.storage import Storage
 from tests.unit.scheduler_world import World, make_node, make_pod
 
@@ -190,9 +192,9 @@ def test_a_capacity_that_is_no_quantity_names_its_field() -> None:
     assert str(caught.value).startswith('maximumVolumeSize: Invalid value: "much"')
 
 
-def waiting_world() -> World:
+def waiting_world(world: World | None = None) -> World:
     """A pod whose claim waits for a volume that nobody makes."""
-    here = World()
+    here = world or World()
     here.node(make_node("n"))
     made = StorageClass("made", provisioner="csi.example.com", volume_binding_mode="WaitForFirstConsumer")
     here.tell(made, None)
@@ -240,3 +242,20 @@ def test_a_node_that_goes_while_volumes_are_made_gives_the_pod_back() -> None:
     here = waiting_world()
     here.remove_node("n")
     assert 'failed to get node "n"' in here.messages["p"]
+
+
+def test_what_is_assumed_for_a_pod_ends_with_it_while_it_waits_for_a_permit_plugin() -> None:
+    class Later:
+        name = "Later"
+
+        def permit(self, pod: Pod, node_name: str) -> Status:
+            return Status(Code.WAIT)
+
+    here = waiting_world(World(SchedulerState().with_framework(default_framework().with_plugin(Later()))))
+    (pod,) = here.state.permit_waiting
+    assert here.state.listers.storage.assumed_claims
+    here.finish("p")
+    assert not here.state.permit_waiting
+    assert not here.state.bindings
+    assert not here.state.listers.storage.assumed_claims
+    assert not here.state.cache.is_assumed(pod)

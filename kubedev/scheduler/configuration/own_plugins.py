@@ -13,8 +13,9 @@
 A class may have the methods of any extension points (`EXTENSION_POINTS` has their signatures). Where they answer with
 a Status, None stands for success and a text for the reason of a refusal; a score is a whole number. `state` is what the
 class' own pre_filter or pre_score worked out, None without. The arguments in a profile's pluginConfig are given to the
-class by name. What a class raises, or answers wrongly, becomes an error of the framework: the pod is
-tried again, and nothing else is harmed.
+class by name. An object of the class is asked in every state of a history, and should remember nothing between two
+calls. What it raises, or answers wrongly, becomes an error of the framework: the pod is tried again, and
+nothing else is harmed.
 
 Go: `pkg/scheduler/framework/runtime/registry.go: Registry`, `cmd/kube-scheduler/app/server.go: WithPlugin`.
 """
@@ -34,6 +35,10 @@ from kubedev.scheduler.status import SUCCESS, Code, Status
 __all__ = ["OwnPlugin", "own_plugins"]
 
 
+OWN_POINTS = {point: method for point, method in METHOD_OF.items() if point != "queueSort"}
+"""Where a class can stand: the order of the queue is Kubernetes' own."""
+
+
 def own_plugins(*classes: type) -> Registry:
     """Register classes under their `name`, or the class' name where they have none.
 
@@ -42,9 +47,9 @@ def own_plugins(*classes: type) -> Registry:
     registry: dict[str, Entry] = {}
     for cls in classes:
         name = name_of(cls)
-        points = frozenset(point for point, method in METHOD_OF.items() if hasattr(cls, method))
+        points = frozenset(point for point, method in OWN_POINTS.items() if hasattr(cls, method))
         if not points:
-            methods = ", ".join(METHOD_OF.values())
+            methods = ", ".join(OWN_POINTS.values())
             raise ValueError(f"{name} has no method that is ever called; it needs one of {methods}")
         if name in IN_TREE or name in registry:
             raise ValueError(f"a plugin named {name} is registered already: give this class another name")
@@ -204,7 +209,7 @@ def unguarded(name: str, call: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 
 GUARDS: Mapping[str, Guard] = {
-    **dict.fromkeys(METHOD_OF.values(), guard_status),
+    **dict.fromkeys(OWN_POINTS.values(), guard_status),
     "filter": guard_filter,
     "pre_filter": guard_pre_filter,
     "pre_score": guard_pre_score,
