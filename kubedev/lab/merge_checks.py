@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubedev.api.messages import Device
-from kubedev.kubelet.topology.hints import TopologyHint
+from kubedev.kubelet.topology.hints import TopologyHint, written_out
 from kubedev.kubelet.topology.merge import NUMAInfo
 from kubedev.kubelet.topology.topology import (
     BEST_EFFORT,
@@ -106,7 +106,7 @@ def check_provider(provider: Provider) -> Checked:
 
 def _asked(provider: Provider, request: int) -> Any:
     machine = Machine.of(gpu=on(0, "a0 a1") + on(1, "b0 b1"))
-    masks = machine.hints(gpu=request)[0].hints if request else ()
+    masks = written_out(machine.hints(gpu=request)[0].hints) if request else ()
     return provider(request, masks or ())
 
 

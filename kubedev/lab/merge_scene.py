@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from kubedev.api.objects import Pod
 from kubedev.kubelet.devices.allocation import filter_by_affinity
-from kubedev.kubelet.topology.hints import TopologyHint
+from kubedev.kubelet.topology.hints import TopologyHint, written_out
 from kubedev.kubelet.topology.merge import NUMAInfo
 from kubedev.kubelet.topology.topology import BEST_EFFORT, NONE, Alignment, TopologyManager
 from kubedev.lab import texts_numa as _texts
@@ -127,7 +127,8 @@ def _alignment(alignment: Alignment) -> Card:
     for _, answer in alignment.answers:
         for resource, hints in answer.items():
             words = " ".join(
-                mask_words(hint.numa_node_affinity) + "★" * hint.preferred for hint in hints.hints or ()
+                mask_words(hint.numa_node_affinity) + "★" * hint.preferred
+                for hint in written_out(hints.hints)
             )
             listed = words or say("scene.scopes.none")
             lines.append(say("scene.scopes.asked", resource=resource, count=hints.request, hints=listed))
@@ -144,10 +145,10 @@ def kubelet_starts(nodes: int, policy: str = "best-effort", **options: str) -> s
     """
     named = {name.replace("_", "-"): value for name, value in options.items()}
     try:
-        TopologyManager.new(policy, "container", NUMAInfo(tuple(range(nodes))), named)
+        manager = TopologyManager.new(policy, "container", NUMAInfo(tuple(range(nodes))), named)
     except ValueError as error:
         return str(error)
-    return say("scene.starts")
+    return f"{say('scene.starts')}. {manager.remark}" if manager.remark else say("scene.starts")
 
 
 # Affinity

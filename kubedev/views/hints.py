@@ -7,7 +7,8 @@ Up to four NUMA nodes every mask has its place; on larger machines masks of one 
 from collections.abc import Sequence
 
 from kubedev.kubelet.topology.bitmask import iterate_bit_masks
-from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints
+from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints, hint_count, written_out
+from kubedev.kubelet.topology.wide import WideHints
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
 from kubedev.views.picture import Box, Look, Mark, Panel, Picture, Table, Text, table
@@ -56,11 +57,22 @@ def hint_sentence(resource: ResourceHints) -> str:
         return say("hints.sentence.null", resource=resource.resource)
     if not resource.hints:
         return say("hints.sentence.empty", resource=resource.resource, request=resource.request)
-    preferred = [mask_words(hint.numa_node_affinity) for hint in resource.hints if hint.preferred]
+    preferred = [
+        mask_words(hint.numa_node_affinity) for hint in written_out(resource.hints) if hint.preferred
+    ]
     listed = " ".join(preferred[:4]) + " …" * (len(preferred) > 4) or say("hints.none")
+    if isinstance(resource.hints, WideHints):
+        return say(
+            "hints.sentence.wide",
+            count=f"{hint_count(resource.hints):,}" if hint_count(resource.hints) else say("hints.uncounted"),
+            nodes=len(resource.hints.nodes),
+            resource=resource.resource,
+            request=resource.request,
+            preferred=listed,
+        )
     return say(
         "hints.sentence",
-        count=len(resource.hints),
+        count=hint_count(resource.hints),
         total=len(resource.masks),
         resource=resource.resource,
         request=resource.request,
@@ -120,7 +132,8 @@ def _label(resource: ResourceHints, top: float) -> list[Mark]:
 
 
 def _no_masks(resource: ResourceHints, top: float) -> list[Mark]:
-    lines = wrap(say(f"hints.reason.{resource.reason}"), WIDTH - _LABEL - 20, 2)
+    words = say("hints.counted" if resource.reason == "counted" else f"hints.reason.{resource.reason}")
+    lines = wrap(words, WIDTH - _LABEL - 20, 2)
     key = f"none/{resource.resource}"
     return [Text(f"{key}/{i}", _LABEL, top + 38 + 20 * i, line, tone="muted") for i, line in enumerate(lines)]
 

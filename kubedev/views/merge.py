@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from kubedev.kubelet.topology.hints import TopologyHint
+from kubedev.kubelet.topology.hints import TopologyHint, hint_count
 from kubedev.kubelet.topology.merge import Candidate, Merge, Permutation, permutation_count, permutations
 from kubedev.kubelet.topology.topology import PolicyDecision
 from kubedev.views.catalogue import say
@@ -105,13 +105,15 @@ def _outcome(decision: PolicyDecision) -> str:
 def _count(merge: Merge, total: int) -> list[Mark]:
     words = say("merge.count", count=f"{total:,}") if total != 1 else say("merge.count.one")
     factors = [
-        say("merge.factor", count=len(r.hints), resource=r.resource or "-")
+        say("merge.factor", count=hint_count(r.hints) or say("hints.uncounted"), resource=r.resource or "-")
         for r in merge.filtered
         if r.resource
     ]
     product = say("merge.product", product=" × ".join(factors)) if factors else ""
     if total <= MOST_PERMUTATIONS:
         remark = say("merge.few")
+    elif merge.searched:
+        remark = say("merge.searched")
     else:
         seconds = total / _PER_SECOND
         unit = "hours" if seconds > 7200 else "minutes" if seconds > 120 else "seconds"

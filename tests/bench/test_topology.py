@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kubedev.api.messages import Device
+from kubedev.kubelet.topology import wide
 from kubedev.kubelet.topology.bitmask import iterate_bit_masks
 from kubedev.kubelet.topology.hints import TopologyHint, count_at_once, count_mask_by_mask, device_hints
 from kubedev.kubelet.topology.merge import (
@@ -75,6 +76,35 @@ def test_merge_of_six_resources_on_sixteen_nodes(benchmark: Any, capsys: pytest.
         f"6 resources of 65,535 hints on 16 NUMA nodes, at once: {took:.2f} s; goal: 0.50 s",
         f"that is {ratio:.0f} times as long as on 8 nodes, for {65535**6 / 255**6:.0e} times the permutations",
     )
+
+
+@pytest.mark.parametrize("nodes", [34, 64])
+def test_merge_of_four_providers_on_a_wide_machine(
+    nodes: int, benchmark: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four resources with devices on every node; hints and merge, beside 16 nodes, which can just be listed."""
+
+    def answer(count: int) -> Any:
+        for cached in (wide._first, wide._count, wide._reach):
+            cached.cache_clear()
+        devices = {f"d{i:03}": Device(f"d{i:03}", numa_nodes=(i % count,)) for i in range(4 * count)}
+        hints = [
+            {f"r{i}": device_hints(f"r{i}", request, devices, frozenset(devices), range(count)).hints}
+            for i, request in enumerate((3, 6, 12, 24))
+        ]
+        return merge_at_once(filter_providers_hints(hints), NUMAInfo(tuple(range(count))))
+
+    merge = benchmark.pedantic(answer, (nodes,), rounds=3, warmup_rounds=1)
+    took, listed = seconds(lambda: answer(nodes)), seconds(lambda: answer(16))
+    benchmark.extra_info["of 16 nodes"] = took / listed
+    assert merge.hint == TopologyHint(0b111111, False), "24 devices at 4 a node"
+    report(
+        capsys,
+        f"4 providers on {nodes} NUMA nodes, hints and merge: {took:.3f} s; goal: 1 s",
+        f"{float(merge.permutations):.0e} permutations; on 16 nodes, listed: {listed:.3f} s",
+        f"searching takes {took / listed:.3f} of that; goal: 1",
+    )
+    assert took / listed < 1
 
 
 def test_hints_for_512_devices_on_eight_nodes(benchmark: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import reduce
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kubedev.api.messages import Device
@@ -15,7 +15,16 @@ from kubedev.kubelet.topology.bitmask import (
     superset_differences,
     superset_sums,
 )
-from kubedev.kubelet.topology.hints import TopologyHint, count_at_once, count_mask_by_mask, device_hints
+from kubedev.kubelet.topology.hints import (
+    TopologyHint,
+    count_at_once,
+    count_mask_by_mask,
+    device_hints,
+    generate_topology_hints,
+    hint_count,
+    wide_topology_hints,
+    written_out,
+)
 from kubedev.kubelet.topology.merge import (
     FilteredHints,
     Merge,
@@ -23,9 +32,11 @@ from kubedev.kubelet.topology.merge import (
     filter_providers_hints,
     merge_at_once,
     merge_by_permutation,
+    merge_wide,
     permutation_count,
     permutations,
 )
+from kubedev.kubelet.topology.wide import Cover, WideHints, holds, smallest_size
 
 # Machines whose NUMA node ids need not be 0, 1, 2: a node may be off line.
 
@@ -197,6 +208,62 @@ def test_what_every_merge_keeps_to_up_to_sixteen_nodes(
         assert candidate.rank >= merge.rank(mask, preferred)
     alike = same_preferred_mask(filtered, mask, everything)
     assert preferred == alike if merge.candidates else not preferred
+
+
+@st.composite
+def families(draw: st.DrawFn, nodes: Sequence[int]) -> WideHints | None:
+    """Hints as a value, as very wide machines have them, here on a machine whose masks can be listed."""
+    masks = st.lists(st.sampled_from(nodes), min_size=1, unique=True).map(mask_of)
+    single = st.sampled_from(nodes).map(lambda node: 1 << node)
+    amounts = st.dictionaries(st.one_of(single, single, masks), st.integers(1, 3), max_size=5)
+    covers = tuple(
+        Cover(tuple(sorted(given.items())), draw(st.integers(0, max(1, sum(given.values())))))
+        for given in draw(st.lists(amounts, min_size=1, max_size=2))
+    )
+    within = draw(st.one_of(st.just(mask_of(nodes)), masks))
+    if not holds(covers, within):
+        return None
+    size = draw(st.one_of(st.just(smallest_size(nodes, covers)), st.integers(1, len(nodes))))
+    also = tuple(draw(st.lists(masks, max_size=2, unique=True)))
+    half = len(nodes) // 2
+    sockets = (mask_of(nodes[:half]), mask_of(nodes[half:])) if half and draw(st.booleans()) else ()
+    return WideHints(tuple(nodes), within, covers, size, also, sockets, draw(st.integers(1, 2)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_what_is_searched_for_is_what_permutations_find(data: st.DataObject) -> None:
+    numa = data.draw(machines(5))
+    masks = st.one_of(st.none(), st.lists(st.sampled_from(numa.nodes), min_size=1, unique=True).map(mask_of))
+    listed = st.lists(st.builds(TopologyHint, masks, st.booleans()), max_size=4).map(tuple)
+    answers = data.draw(
+        st.lists(st.one_of(families(numa.nodes), families(numa.nodes), listed), min_size=1, max_size=3)
+    )
+    as_lists = [tuple(answer) if isinstance(answer, WideHints) else answer for answer in answers]
+    by_value, by_list = (
+        filter_providers_hints([{str(i): answer} for i, answer in enumerate(each)])
+        for each in (answers, as_lists)
+    )
+    assume(permutation_count(by_list) <= 20_000)
+    closest = data.draw(st.booleans())
+    searched, tried = merge_wide(by_value, numa, closest), merge_by_permutation(by_list, numa, closest)
+    assert searched.hint == tried.hint
+    assert searched.best_non_preferred_affinity_count == tried.best_non_preferred_affinity_count
+    assert searched.permutations == tried.permutations
+
+
+@given(device_lists())
+def test_hints_as_a_value_are_the_listed_ones(
+    case: tuple[dict[str, Device], set[str], set[str], tuple[int, ...], int],
+) -> None:
+    devices, available, reusable, nodes, request = case
+    places = {id_: device.numa_nodes for id_, device in devices.items()}
+    listed = generate_topology_hints("r", request, places, available, reusable, nodes)
+    value = wide_topology_hints("r", request, places, available, reusable, nodes)
+    assert value.min_affinity_size == listed.min_affinity_size
+    assert tuple(value.hints or ()) == listed.hints
+    assert hint_count(value.hints) == hint_count(listed.hints)
+    assert written_out(value.hints) == written_out(listed.hints)[:64]
 
 
 def is_and_of_one_hint_each(filtered: Sequence[FilteredHints], wanted: int, everything: int) -> bool:

@@ -1,6 +1,7 @@
 """The memory manager inside a kubelet: its hints in the same merge as devices', and its file over a restart."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -10,9 +11,12 @@ from kubedev.kubelet import events as k
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.kubelet import new_kubelet
 from kubedev.kubelet.kubelet_state import KubeletState
-from kubedev.kubelet.memory.memory_manager import MemoryManagerState, start
+from kubedev.kubelet.memory import memory_masks
+from kubedev.kubelet.memory.memory_manager import MemoryManagerState, allocate, remove_container, start
+from kubedev.kubelet.memory.memory_masks import calculate_hints, find_best_hint
 from kubedev.kubelet.memory.memory_policy import MemoryReservation, NUMAMemory, new_policy
 from kubedev.kubelet.memory.memory_state import MemoryManagerError
+from kubedev.kubelet.topology.merge import NUMAInfo
 from tests.unit.test_kubelet import GPU, NODE, Driver, amounts
 
 GI = 1 << 30
@@ -71,6 +75,49 @@ def test_a_pod_with_more_memory_than_any_group_has_is_refused() -> None:
         "[memorymanager] failed to get the default NUMA affinity, "
         "no NUMA nodes with enough memory is available, which is unexpected"
     )
+
+
+def test_on_34_nodes_memory_is_found_without_listing_masks() -> None:
+    nodes = tuple(NUMAMemory(node, 8 * GI) for node in range(34))
+    config = replace(
+        CONFIG,
+        numa=NUMAInfo(tuple(range(34))),
+        numa_memory=nodes,
+        topology_manager_policy="restricted",
+        topology_manager_policy_options=(("max-allowable-numa-nodes", "64"),),
+    )
+    plenty = {**NODE.allocatable, **amounts(cpu="64", memory="272Gi")}
+    driver = Driver(new_kubelet(replace(NODE, capacity=plenty, allocatable=plenty), "/dir", config))
+    driver.register()
+    driver.feed(k.PodBound(guaranteed("web", "6Gi", 1)))
+    assert nodes_of(driver.state, "web") == (0,)
+    driver.feed(k.PodBound(guaranteed("wide", "20Gi")))
+    assert nodes_of(driver.state, "wide") == (1, 2, 3), "node 0 serves alone"
+    driver.feed(k.PodBound(guaranteed("next", "15Gi")))
+    assert nodes_of(driver.state, "next") == (4, 5)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_hints_of_memory_as_a_value_are_the_listed_ones(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine after some containers, some of them gone: every mask, and the best one that includes another."""
+    chance = Random(seed)
+    sizes = [chance.randint(2, 8) for _ in range(5)]
+    policy = new_policy(
+        "Static", [NUMAMemory(i, s * GI) for i, s in enumerate(sizes)], amounts(memory="1Gi"), RESERVED
+    )
+    state = start(policy)
+    for number in range(6):
+        pod = guaranteed(f"p{number}", f"{chance.randint(1, 12)}Gi")
+        state, _ = allocate(state, pod, pod.containers[0])
+        if chance.random() < 0.4:
+            state = remove_container(state, pod.uid, "c")
+    requested, reusable = {"memory": chance.randint(1, 14) * GI}, {0b11: {"memory": 2 * GI}}
+    listed = calculate_hints(state.machine, requested, reusable)
+    monkeypatch.setattr(memory_masks, "MAX_NUMA_NODES", 1)
+    value = calculate_hints(state.machine, requested, reusable)
+    assert tuple(value) == listed
+    for including in (0, 0b1, 0b110):
+        assert find_best_hint(value, including) == find_best_hint(listed, including)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from kubedev.kubelet.topology.merge import (
     NUMAInfo,
     filter_providers_hints,
     merge_at_once,
+    merge_by_permutation,
     permutation_count,
     permutations,
 )
@@ -47,6 +48,7 @@ from kubedev.kubelet.topology.topology import (
     admit,
     decide,
 )
+from kubedev.kubelet.topology.wide import WideHints
 
 GPU = "example.com/gpu"
 POLICIES = (NONE, BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)
@@ -199,16 +201,60 @@ def test_b43_policy_none_takes_any_machine() -> None:
     assert TopologyManager.new(NONE, "container", NUMAInfo(tuple(range(34)))).policy == NONE
 
 
-def test_b43_nobody_is_left_waiting_for_two_to_the_34_masks() -> None:
-    with pytest.raises(TooManyNUMANodesError, match=r"at most 16 NUMA nodes, got 34: .*2\^34 - 1 masks"):
-        TopologyManager.new(
-            BEST_EFFORT, "pod", NUMAInfo(tuple(range(34))), {"max-allowable-numa-nodes": "64"}
-        )
+def test_b43_a_tray_of_34_nodes_is_answered_and_kubernetes_would_not() -> None:
+    tray = NUMAInfo(tuple(range(34)))
+    manager = TopologyManager.new(BEST_EFFORT, "pod", tray, {"max-allowable-numa-nodes": "64"})
+    assert "Kubernetes would try them all, and would not answer" in manager.remark
+    assert TopologyManager.new(BEST_EFFORT, "pod", NUMAInfo((0, 1))).remark == ""
+    devices = on(n0=("a",), n1=("b",))
+    one, two = (hints_of(GPU, request, devices, set(devices), range(34)) for request in (1, 2))
+    assert isinstance(one.hints, WideHints)
+    assert one.hints.count == 2**34 - 2**32, "every mask that has node 0 or node 1"
+    assert one.hints.first[:3] == (
+        TopologyHint(0b01, True),
+        TopologyHint(0b10, True),
+        TopologyHint(0b11, False),
+    )
+    assert len(one.hints.first) == 64
+    decision = decide(manager, [{GPU: one.hints}, {"example.com/nic": two.hints}])
+    assert (decision.hint, decision.admit) == (TopologyHint(0b11, False), True)
+    assert decision.merge is not None
+    assert decision.merge.searched
+    assert decision.merge.permutations == (2**34 - 2**32) * 2**32
+    with pytest.raises(TooManyNUMANodesError, match=r"at most 16 NUMA nodes to list their masks, got 34"):
+        merge_by_permutation(decision.merge.filtered, tray)
     with pytest.raises(TooManyNUMANodesError):
         iterate_bit_masks(range(MAX_NUMA_NODES + 1))
+
+
+@pytest.mark.parametrize("nodes", [2, 34])
+def test_b43_strict_policies_refuse_on_34_nodes_what_they_refuse_on_two(nodes: int) -> None:
     devices = on(n0=("a",), n1=("b",))
-    with pytest.raises(TooManyNUMANodesError):
-        hints_of(GPU, 1, devices, set(devices), range(34))
+    hints = hints_of(GPU, 2, devices, set(devices), range(nodes)).hints
+    providers = [{GPU: hints}, {"example.com/nic": (TopologyHint(0b01, True),)}]
+    numa, options = NUMAInfo(tuple(range(nodes))), {"max-allowable-numa-nodes": "64"}
+    restricted, single = (
+        decide(TopologyManager.new(policy, "pod", numa, options), providers)
+        for policy in (RESTRICTED, SINGLE_NUMA_NODE)
+    )
+    assert (restricted.hint, restricted.admit) == (TopologyHint(0b01, False), False)
+    assert not single.admit
+
+
+@pytest.mark.parametrize("nodes", [17, 34])
+def test_on_wide_machines_searching_finds_what_permutations_find(nodes: int) -> None:
+    """One device a node and nearly all asked for: so few masks suffice that all can be listed."""
+    devices = {f"d{i}": Device(f"d{i}", numa_nodes=(i,)) for i in range(nodes)}
+    numa = NUMAInfo(tuple(range(nodes)), {a: [10 + abs(a - b) for b in range(nodes)] for a in range(nodes)})
+    answers = [
+        {f"r{i}": hints_of(f"r{i}", nodes - 1, devices, set(devices) - gone, range(nodes)).hints}
+        for i, gone in enumerate([set[str](), {"d3"}, set[str]()])
+    ]
+    filtered = filter_providers_hints(answers)
+    for closest in (False, True):
+        searched, tried = (merge(filtered, numa, closest) for merge in (merge_at_once, merge_by_permutation))
+        assert (searched.hint, searched.permutations) == (tried.hint, tried.permutations)
+        assert searched.proven
 
 
 # Settings

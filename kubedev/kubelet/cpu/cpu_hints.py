@@ -12,8 +12,9 @@ from kubedev.kubelet.cpu.cpu_manager import CPUManagerState, guaranteed_cpus
 from kubedev.kubelet.cpu.cpu_policy import NO_CPUS, StaticPolicy
 from kubedev.kubelet.cpu.cpuset import CPUSet
 from kubedev.kubelet.devices.device_hints import pod_request
-from kubedev.kubelet.topology.bitmask import nodes_of
+from kubedev.kubelet.topology.bitmask import mask_of, nodes_of
 from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints, TopologyHint, generate_topology_hints
+from kubedev.kubelet.topology.wide import WideHints
 
 __all__ = ["get_pod_topology_hints", "get_topology_hints"]
 
@@ -64,11 +65,24 @@ def _hints(policy: StaticPolicy, requested: int, available: CPUSet, reusable: CP
     return _prefer_whole_sockets(policy, hints) if policy.options.align_by_socket else hints
 
 
+def _with_sockets(policy: StaticPolicy, hints: WideHints) -> WideHints:
+    details, per_socket = (
+        policy.topology.details,
+        policy.topology.num_numa_nodes // policy.topology.num_sockets,
+    )
+    sockets = tuple(
+        mask_of(details.ids_in("numa_node", "socket", socket)) for socket in sorted(details.ids("socket"))
+    )
+    return replace(hints, sockets=sockets, wanted_sockets=-(-hints.min_affinity_size // per_socket))
+
+
 def _prefer_whole_sockets(policy: StaticPolicy, hints: ResourceHints) -> ResourceHints:
     """With align-by-socket, a hint is good as well if its nodes are on as few sockets as the request could need.
 
     Source: `policy_static.go: isHintSocketAligned`.
     """
+    if isinstance(hints.hints, WideHints):
+        return replace(hints, hints=_with_sockets(policy, hints.hints))
     per_socket = policy.topology.num_numa_nodes // policy.topology.num_sockets
     sockets = -(-(hints.min_affinity_size or 0) // per_socket)
 

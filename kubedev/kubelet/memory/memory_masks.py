@@ -6,14 +6,16 @@ if it cuts no group of nodes.
 Source: `pkg/kubelet/cm/memorymanager/policy_static.go: calculateHints, regenerateHints, findBestHint`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kubedev.api.names import MEMORY, is_huge_page_resource_name
 from kubedev.api.objects import Container, Pod
 from kubedev.kubelet.devices.device_hints import pod_request
 from kubedev.kubelet.memory.memory_state import Block, MachineState, MemoryManagerError
-from kubedev.kubelet.topology.bitmask import iterate_bit_masks, mask_of, nodes_of
-from kubedev.kubelet.topology.hints import TopologyHint
+from kubedev.kubelet.topology.bitmask import MAX_NUMA_NODES, iterate_bit_masks, mask_of, nodes_of
+from kubedev.kubelet.topology.hint import TopologyHint
+from kubedev.kubelet.topology.wide import Cover, WideHints, holds, smallest_size
 
 __all__ = [
     "Reusable",
@@ -60,13 +62,15 @@ def pod_requested_resources(pod: Pod) -> Mapping[str, int]:
 
 def calculate_hints(
     machine: MachineState, requested: Mapping[str, int], reusable: Reusable
-) -> tuple[TopologyHint, ...]:
+) -> tuple[TopologyHint, ...] | WideHints:
     """The masks that could serve the request, small ones first; MemoryManagerError for a type of no node.
 
     A mask is preferred if it is as small as any that could serve the request on an empty machine.
     """
     nodes = sorted(machine)
     check_types(machine, requested)
+    if len(nodes) > MAX_NUMA_NODES:
+        return _wide_hints(machine, nodes, requested, reusable)
     # Bit p of a place in these lists stands for the node at place p.
     free, allocatable = (
         {r: _sums([getattr(machine[n].memory_map[r], what) for n in nodes]) for r in requested}
@@ -84,6 +88,41 @@ def calculate_hints(
         ):
             masks.append(mask)
     return tuple(TopologyHint(mask, mask.bit_count() == min_affinity_size) for mask in masks)
+
+
+def _wide_hints(
+    machine: MachineState, nodes: Sequence[int], requested: Mapping[str, int], reusable: Reusable
+) -> tuple[TopologyHint, ...] | WideHints:
+    """On many nodes: all masks of unused nodes that have enough, and the few others, nodes and groups in use."""
+
+    def covers(what: str) -> tuple[Cover, ...]:
+        return tuple(
+            Cover(tuple((1 << n, getattr(machine[n].memory_map[r], what)) for n in nodes), size)
+            for r, size in sorted(requested.items())
+        )
+
+    free, allocatable = covers("free"), covers("allocatable")
+    size = smallest_size(nodes, allocatable)
+    unused = mask_of(n for n in nodes if not machine[n].number_of_assignments and len(machine[n].cells) == 1)
+    family = WideHints(tuple(nodes), unused, free, size)
+
+    def serves(mask: int) -> bool:
+        again = reusable.get(mask, {})
+        return (
+            holds(allocatable, mask)
+            and not cuts_a_group(machine, mask)
+            and all(
+                cover.on(mask) + again.get(resource, 0) >= cover.need
+                for resource, cover in zip(sorted(requested), free, strict=True)
+            )
+        )
+
+    groups = {mask_of(state.cells) for state in machine.values()} | {1 << node for node in nodes}
+    others = {mask for mask in groups | reusable.keys() if not family.in_family(mask) and serves(mask)}
+    family = replace(family, also=tuple(sorted(others)))
+    if family.in_family(unused):
+        return family
+    return tuple(family.hint(mask) for size in range(1, len(nodes) + 1) for mask in family.of_size(size))
 
 
 def _sums(values: Sequence[int]) -> list[int]:
@@ -131,11 +170,15 @@ def regenerate_hints(
     return {resource: hints.get(resource, ()) for resource in requested}
 
 
-def find_best_hint(hints: Iterable[TopologyHint], including: int = 0) -> TopologyHint:
+def find_best_hint(hints: tuple[TopologyHint, ...] | WideHints, including: int = 0) -> TopologyHint:
     """The first preferred one of the fewest nodes, or else the first of the fewest nodes, that has these nodes.
 
     One without a mask where there is none. Source: `policy_static.go: findBestHint, extendTopologyManagerHint`.
     """
+    if isinstance(hints, WideHints):
+        wanted, all_sizes = hints.min_affinity_size, range(1, len(hints.nodes) + 1)
+        found = (mask for size in (wanted, *all_sizes) for mask in hints.of_size(size, including))
+        return next(map(hints.hint, found), TopologyHint(None, False))
     masks = [hint for hint in hints if including & ~(hint.numa_node_affinity or 0) == 0]
 
     def rank(hint: TopologyHint) -> tuple[bool, int]:

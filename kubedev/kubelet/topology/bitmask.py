@@ -22,18 +22,19 @@ __all__ = [
     "superset_sums",
 ]
 
-# 2^16 - 1 masks for each resource are about a second of work. Kubernetes draws no line here: with its option
-# max-allowable-numa-nodes at 34 the kubelet starts, and the first admission never ends.
+# 2^16 - 1 masks for each resource are about a second of work: beyond that they are not listed, but searched (wide.py).
+# Kubernetes draws no line here: with its option max-allowable-numa-nodes at 34 the kubelet starts, and the first
+# admission never ends.
 MAX_NUMA_NODES = 16
 
 
 class TooManyNUMANodesError(ValueError):
-    """The machine has so many NUMA nodes that nobody could wait for all their combinations."""
+    """The machine has so many NUMA nodes that nobody could list all their combinations."""
 
     def __init__(self, count: int) -> None:
         super().__init__(
-            f"expected at most {MAX_NUMA_NODES} NUMA nodes, got {count}: that makes 2^{count} - 1 masks for "
-            "each resource, and Kubernetes would try them all; take fewer nodes, or the topology policy none"
+            f"expected at most {MAX_NUMA_NODES} NUMA nodes to list their masks, got {count}: that makes 2^{count} - 1 "
+            "masks for each resource; take fewer nodes, or the merge that searches (merge_at_once)"
         )
 
 

@@ -14,13 +14,16 @@ device for every mask; and at once, which looks at every device once. Devices an
 Source: `pkg/kubelet/cm/devicemanager/topology_hints.go`, and `cpumanager/policy_static.go` for CPUs.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeVar
 
 from kubedev.api.messages import Device
-from kubedev.kubelet.topology.bitmask import iterate_bit_masks, mask_of, superset_sums
+from kubedev.kubelet.topology.bitmask import MAX_NUMA_NODES, iterate_bit_masks, mask_of, superset_sums
+from kubedev.kubelet.topology.hint import TopologyHint
+from kubedev.kubelet.topology.wide import Cover, WideHints, holds, smallest_size
 
 __all__ = [
     "Counting",
@@ -34,6 +37,9 @@ __all__ = [
     "device_hints",
     "generate_topology_hints",
     "has_topology_alignment",
+    "hint_count",
+    "wide_topology_hints",
+    "written_out",
 ]
 
 # A device or CPU by its id, and where it is: None if it sent no topology, () if it sent one without nodes.
@@ -41,16 +47,19 @@ T = TypeVar("T", str, int)
 Places = Mapping[T, Sequence[int] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class TopologyHint:
-    """A place where a request can be served: a mask of NUMA nodes (None: anywhere); is it a good one?"""
-
-    numa_node_affinity: int | None
-    preferred: bool
+# What a resource answers: hints, or None (it does not care), or () (no place can serve the request). On machines with
+# more nodes than anybody can list the masks of, the hints are a value.
+Hints = tuple[TopologyHint, ...] | WideHints | None
 
 
-# What a resource answers: hints, or None (it does not care), or () (no place can serve the request).
-Hints = tuple[TopologyHint, ...] | None
+def written_out(hints: Hints) -> tuple[TopologyHint, ...]:
+    """The hints as far as they are listed: all, or the first 64 of a machine with very many nodes."""
+    return hints.first if isinstance(hints, WideHints) else hints or ()
+
+
+def hint_count(hints: Hints) -> int | None:
+    """How many hints there are; None where they are too different to be counted."""
+    return hints.count if isinstance(hints, WideHints) else len(hints or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +188,48 @@ def generate_topology_hints(
 ) -> ResourceHints:
     """Count, and judge each mask.
 
+    On more than 16 nodes nothing is listed: the hints are a value, and there is no verdict for each mask.
+
     Source: `topology_hints.go: generateDeviceTopologyHints`, `policy_static.go: generateCPUTopologyHints`.
     """
+    if len(numa_nodes) > MAX_NUMA_NODES:
+        return wide_topology_hints(resource, request, places, available, reusable, numa_nodes)
     counts = count(places, available, reusable, numa_nodes)
     sizes = [of_mask.mask.bit_count() for of_mask in counts if of_mask.all >= request]
     min_affinity_size = min(sizes, default=len(numa_nodes))
     masks = tuple(_verdict(of_mask, request, min_affinity_size) for of_mask in counts)
     hints = tuple(verdict.hint for verdict in masks if verdict.hint is not None)
     return ResourceHints(resource, request, hints, "counted", min_affinity_size, masks)
+
+
+def wide_topology_hints(
+    resource: str,
+    request: int,
+    places: Places[T],
+    available: AbstractSet[T],
+    reusable: AbstractSet[T],
+    numa_nodes: Sequence[int],
+) -> ResourceHints:
+    """The same hints as a value, however many nodes there are: no mask is looked at."""
+    everywhere = mask_of(numa_nodes)
+
+    def amounts(*groups: AbstractSet[T]) -> tuple[tuple[int, int], ...]:
+        counts = Counter(_mask(places, id_, everywhere) for ids in groups for id_ in ids & places.keys())
+        return tuple(sorted((mask, count) for mask, count in counts.items() if mask))
+
+    bound = _with_topology(places, reusable)
+    away = sorted({_mask(places, id_, everywhere) for id_ in bound})
+    covers = [Cover(amounts(available, bound), request)]
+    covers += [Cover(((mask, 1),) if mask else (), 1) for mask in away]
+    size = smallest_size(numa_nodes, (Cover(amounts(places.keys()), request),))
+    if not holds(covers, everywhere):
+        return ResourceHints(resource, request, (), "counted", size)
+    hints = WideHints(tuple(numa_nodes), everywhere, tuple(covers), size)
+    return ResourceHints(resource, request, hints, "counted", size)
+
+
+def _mask(places: Places[T], id_: T, everywhere: int) -> int:
+    return mask_of(n for n in places[id_] or () if n >= 0 and everywhere >> n & 1)
 
 
 def _verdict(counts: MaskCounts, request: int, min_affinity_size: int) -> MaskVerdict:

@@ -21,13 +21,17 @@ from operator import mul
 from typing import Literal, NamedTuple
 
 from kubedev.kubelet.topology.bitmask import (
+    MAX_NUMA_NODES,
+    TooManyNUMANodesError,
     mask_of,
     nodes_of,
     numbered_masks,
     superset_differences,
     superset_sums,
 )
-from kubedev.kubelet.topology.hints import Hints, TopologyHint
+from kubedev.kubelet.topology.hints import Hints, TopologyHint, hint_count, written_out
+from kubedev.kubelet.topology.wide import WideHints
+from kubedev.kubelet.topology.wide_merge import Resource, WideMerge
 
 __all__ = [
     "Candidate",
@@ -41,9 +45,13 @@ __all__ = [
     "filter_providers_hints",
     "merge_at_once",
     "merge_by_permutation",
+    "merge_wide",
     "permutation_count",
     "permutations",
 ]
+
+# A resource with more hints than 16 nodes have masks is not stepped through.
+MOST_LISTED = 1 << MAX_NUMA_NODES
 
 # What one hint provider answers, by resource. None and an empty mapping: it cares for nothing.
 ProviderHints = Mapping[str, Hints] | None
@@ -83,7 +91,7 @@ class FilteredHints:
 
     provider: int
     resource: str | None
-    hints: tuple[TopologyHint, ...]
+    hints: tuple[TopologyHint, ...] | WideHints
     reason: Literal["hints", "no preference", "cannot be satisfied"]
 
 
@@ -140,7 +148,9 @@ class Merge:
     """The outcome of a merge, and how many permutations lead to each merged mask, preferred or not.
 
     A merged mask without nodes is out of the race. If nothing else is left, the outcome is: all nodes, not
-    preferred.
+    preferred. `searched` says that there were too many masks to count: only the outcome was looked for, and
+    Kubernetes, which would try all permutations, would not answer. Where very many nodes are all at other distances,
+    the outcome may not be `proven` to be the closest.
     """
 
     filtered: tuple[FilteredHints, ...]
@@ -150,10 +160,14 @@ class Merge:
     preferred: Mapping[int, int]
     not_preferred: Mapping[int, int]
     hint: TopologyHint
+    searched: bool = False
+    proven: bool = True
 
     @property
     def permutations(self) -> int:
         """How many permutations there are."""
+        if self.searched:
+            return permutation_count(self.filtered)
         return sum(self.preferred.values()) + sum(self.not_preferred.values())
 
     @property
@@ -188,15 +202,21 @@ class Permutation:
 
 
 def permutation_count(filtered: Sequence[FilteredHints]) -> int:
-    """How many permutations there are; look before you step through them."""
-    return prod(len(resource.hints) for resource in filtered)
+    """How many permutations there are; look before you step through them. Hints that cannot be counted count once."""
+    counts = (hint_count(resource.hints) for resource in filtered)
+    return prod(1 if count is None else count for count in counts)
 
 
 def permutations(filtered: Sequence[FilteredHints], numa: NUMAInfo) -> Iterator[Permutation]:
     """Every permutation in Kubernetes' order: the last resource's hint changes fastest.
 
+    TooManyNUMANodesError where a resource's hints alone are too many.
+
     Source: `policy.go: iterateAllProviderTopologyHints, mergePermutation`.
     """
+    counts = [hint_count(resource.hints) for resource in filtered]
+    if any(count is None or count > MOST_LISTED for count in counts):
+        raise TooManyNUMANodesError(len(numa.nodes))
     for hints in product(*(resource.hints for resource in filtered)):
         masks = [h.numa_node_affinity for h in hints if h.numa_node_affinity is not None]
         shared = numa.default_affinity_mask
@@ -223,8 +243,10 @@ def merge_at_once(filtered: Sequence[FilteredHints], numa: NUMAInfo, prefer_clos
 
     A permutation merges to a mask or more than it if each of its hints has that mask or more: so these
     numbers are products of one number a resource. Their superset differences are how many merge to exactly
-    the mask.
+    the mask. On more than 16 nodes the outcome is searched for, see `wide_merge`.
     """
+    if len(numa.nodes) > MAX_NUMA_NODES:
+        return merge_wide(filtered, numa, prefer_closest)
     masks = numbered_masks(numa.nodes)
     at_least = [1] * len(masks)
     for resource in filtered:
@@ -236,6 +258,25 @@ def merge_at_once(filtered: Sequence[FilteredHints], numa: NUMAInfo, prefer_clos
         exactly[mask] -= times
     not_preferred = {mask: times for mask, times in exactly.items() if times}
     return _decide(filtered, numa, prefer_closest, preferred, not_preferred)
+
+
+def merge_wide(filtered: Sequence[FilteredHints], numa: NUMAInfo, prefer_closest: bool = False) -> Merge:
+    """The outcome alone, searched for: for machines with more nodes than anybody can list the masks of.
+
+    SearchTooLongError where no mask is found in a moment.
+    """
+    everywhere, aim = numa.default_affinity_mask, _aim(filtered)
+    resources = tuple(Resource.of(resource.hints) for resource in filtered)
+    wide = WideMerge(resources, everywhere, numa.distances if prefer_closest else None, aim)
+    nowhere = TopologyHint(everywhere, False)
+    merge = Merge(tuple(filtered), numa, prefer_closest, aim, {}, {}, nowhere, searched=True)
+    for found, good in ((wide.preferred, True), (wide.not_preferred, False)):
+        outcomes = [outcome for outcome in found() if outcome.mask]
+        if outcomes:
+            best = min(merge.rank(outcome.mask, good) for outcome in outcomes)
+            proven = all(outcome.proven for outcome in outcomes)
+            return replace(merge, hint=TopologyHint(best.mask, good), proven=proven)
+    return merge
 
 
 def _masks_on(everywhere: int, resource: FilteredHints) -> list[int]:
@@ -261,6 +302,15 @@ def _preferred_counts(filtered: Sequence[FilteredHints], everywhere: int) -> Map
     return {mask: times for mask, times in counts.items() if times}
 
 
+def _aim(filtered: Sequence[FilteredHints]) -> int:
+    """The number of nodes that the neediest resource has to have. (`policy.go: maxOfMinAffinityCounts`)"""
+    sizes = (
+        [h.numa_node_affinity.bit_count() for h in written_out(r.hints) if h.numa_node_affinity is not None]
+        for r in filtered
+    )
+    return max((min(of_resource) for of_resource in sizes if of_resource), default=0)
+
+
 def _decide(
     filtered: Sequence[FilteredHints],
     numa: NUMAInfo,
@@ -268,8 +318,7 @@ def _decide(
     preferred: Mapping[int, int],
     not_preferred: Mapping[int, int],
 ) -> Merge:
-    masks = ([h.numa_node_affinity for h in r.hints if h.numa_node_affinity is not None] for r in filtered)
-    aim = max((min(map(int.bit_count, of_resource)) for of_resource in masks if of_resource), default=0)
+    aim = _aim(filtered)
     nowhere = TopologyHint(numa.default_affinity_mask, False)
     merge = Merge(tuple(filtered), numa, prefer_closest, aim, preferred, not_preferred, nowhere)
     for counts, good in ((preferred, True), (not_preferred, False)):

@@ -15,7 +15,7 @@ from typing import Protocol, Self, TypeVar
 
 from kubedev.api.messages import Conversation
 from kubedev.api.objects import Container, Pod
-from kubedev.kubelet.topology.bitmask import MAX_NUMA_NODES, TooManyNUMANodesError
+from kubedev.kubelet.topology.bitmask import MAX_NUMA_NODES
 from kubedev.kubelet.topology.hints import ResourceHints, TopologyHint
 from kubedev.kubelet.topology.merge import (
     FilteredHints,
@@ -27,6 +27,7 @@ from kubedev.kubelet.topology.merge import (
     merge_at_once,
 )
 from kubedev.kubelet.topology.policy_options import Gates, TopologyPolicyOptions
+from kubedev.kubelet.topology.wide import WideHints
 
 __all__ = [
     "ANYWHERE",
@@ -82,8 +83,8 @@ class TopologyManager:
     ) -> Self:
         """Check settings against the machine; TopologyManagerError or PolicyOptionError if they clash.
 
-        Kubernetes would start with more than 16 NUMA nodes if told so and never end its first admission:
-        here this is TooManyNUMANodesError. Source: `topology_manager.go: NewManager`.
+        Kubernetes would start with more than 16 NUMA nodes if told so, and never end its first admission; here it
+        ends (`remark`). Source: `topology_manager.go: NewManager`.
         """
         if policy == NONE:
             return cls(NONE, NONE, numa=numa)
@@ -95,13 +96,22 @@ class TopologyManager:
         most = parsed.max_allowable_numa_nodes
         if len(numa.nodes) > most:
             raise TopologyManagerError(f"unsupported on machines with more than {most} NUMA Nodes")
-        if len(numa.nodes) > MAX_NUMA_NODES:
-            raise TooManyNUMANodesError(len(numa.nodes))
         if policy not in (BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE):
             raise TopologyManagerError(f'unknown policy: "{policy}"')
         if scope not in ("container", "pod"):
             raise TopologyManagerError(f'unknown scope: "{scope}"')
         return cls(policy, scope, parsed, numa)
+
+    @property
+    def remark(self) -> str:
+        """What Kubernetes would make of so many nodes; empty where it would answer in time."""
+        count = len(self.numa.nodes)
+        if self.policy == NONE or count <= MAX_NUMA_NODES:
+            return ""
+        return (
+            f"{count} NUMA nodes make 2^{count} - 1 masks for each resource. Kubernetes would try them all, and would "
+            "not answer: its first admission would never end. Here the outcome is searched for."
+        )
 
 
 # Policies
@@ -146,7 +156,11 @@ def _single_numa_hints(resource: FilteredHints) -> FilteredHints:
         mask = hint.numa_node_affinity
         return hint.preferred and (mask is None or mask.bit_count() == 1)
 
-    hints = tuple(filter(fits, resource.hints))
+    listed = resource.hints
+    if isinstance(listed, WideHints):
+        # All masks of one node are among the first ones: there are at most 64.
+        listed = listed.first
+    hints = tuple(filter(fits, listed))
     return FilteredHints(resource.provider, resource.resource, hints, resource.reason)
 
 
