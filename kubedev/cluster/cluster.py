@@ -6,6 +6,7 @@ here can be called from a script, a test, a notebook cell or a widget's callback
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -14,6 +15,9 @@ from kubedev.cluster.history import History
 from kubedev.cluster.state import ClusterState
 
 __all__ = ["Cluster", "ClusterError", "World"]
+
+PATIENCE = 4
+"""How many times the timeout is waited at most where something goes on happening."""
 
 Predicate = Callable[[ClusterState], bool]
 Listener = Callable[[int], None]
@@ -58,9 +62,11 @@ class Cluster:
         self._inbox: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._changed = threading.Condition()
         self._busy = 0
+        self._predicates = 0  # how many wait for something of their own
         self._error: BaseException | None = None
         self._listeners: list[Listener] = []
         self._closed = False
+        self._given_up: frozenset[str] = frozenset()
         world.open(self.post, self.state)
         for change in changes:
             self._cut_in(change)
@@ -92,18 +98,34 @@ class Cluster:
     def wait(self, until: Predicate | None = None, timeout: float = 30.0) -> ClusterState:
         """Wait until the state satisfies `until` (by default: until nothing is under way).
 
-        Raises ClusterError after `timeout` seconds of real time, and whatever made the loop fail.
+        Raises ClusterError where nothing has happened for `timeout` seconds of real time, and whatever made the loop
+        fail. What was waited for in vain is not waited for again.
         """
+        last = time.monotonic() + PATIENCE * timeout
 
         def done() -> bool:
             return self._error is not None or (until or self._idle)(self.state)
 
         with self._changed:
-            if not self._changed.wait_for(done, timeout):
-                raise ClusterError(f"waited {timeout:g} s in vain; still under way: {self._under_way()}")
+            self._predicates += until is not None
+            try:
+                seen = -1
+                while not done():
+                    if seen == len(self.history) or time.monotonic() > last:
+                        raise ClusterError(self._in_vain(timeout, until))
+                    seen = len(self.history)
+                    self._changed.wait_for(done, timeout)
+            finally:
+                self._predicates -= until is not None
         if self._error is not None:
             raise self._error
         return self.state
+
+    def _in_vain(self, timeout: float, until: Predicate | None) -> str:
+        self._given_up = frozenset(self.state.under_way())
+        waits = ", ".join(sorted(self._given_up)) or ("events of the inbox" if self._busy else "nothing")
+        what = "" if until is None else " for what was asked"
+        return f"waited {timeout:g} s in vain{what}; still under way: {waits}. It is not waited for again"
 
     def close(self) -> None:
         """End the loop and everything in the world that was started. May be called twice."""
@@ -116,10 +138,16 @@ class Cluster:
         self._world.close()
 
     def _idle(self, state: ClusterState) -> bool:
-        return self._busy == 0 and state.idle
+        if self._busy or state.pending:
+            return False
+        under_way = frozenset(state.under_way())
+        self._given_up &= under_way
+        return under_way == self._given_up
 
-    def _under_way(self) -> str:
-        return ", ".join(self.state.under_way()) or "events of the inbox"
+    def _notify(self) -> None:
+        """Wake those who wait, if what they wait for may have come."""
+        if self._predicates or not (self._busy or self.state.pending):
+            self._changed.notify_all()
 
     def _loop(self) -> None:
         try:
@@ -131,7 +159,7 @@ class Cluster:
                 self._apply(event)
                 with self._changed:
                     self._busy -= 1
-                    self._changed.notify_all()
+                    self._notify()
         except BaseException as error:  # told to whoever waits
             self._error = error
             with self._changed:
@@ -157,6 +185,6 @@ class Cluster:
         self._world.carry_out(event, state)
         with self._changed:
             self._busy -= 1
-            self._changed.notify_all()
+            self._notify()
         for listener in list(self._listeners):
             listener(len(self.history) - 1)

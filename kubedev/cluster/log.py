@@ -1,5 +1,6 @@
 """Which message an event is: from whom, to whom, and what it says. The log and the picture are made of these."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -177,6 +178,9 @@ def _answer(call: Call, answer: Answer) -> tuple[str, dict[str, Any]]:
 
 
 def _list(known: Mapping[str, Device], devices: tuple[Device, ...]) -> tuple[str, dict[str, Any]]:
+    twice = sorted(id for id, times in Counter(d.id for d in devices).items() if times > 1)
+    if twice:
+        return "list-twice", {"count": len(devices), "ids": ", ".join(twice)}
     changed = [d for d in devices if d.id in known and known[d.id].health != d.health]
     if changed and len(known) == len(devices) and len(changed) <= 3:
         return "list-changed", {"devices": ", ".join(f"{d.id} {d.health}" for d in changed)}

@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
+from kubedev.cluster.journal import Journal
+
 __all__ = ["decode", "encode"]
 
 ROOT = "kubedev."
@@ -22,7 +24,7 @@ def encode(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
         return {"class": _name(type(value)), "fields": fields}
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | Journal):
         return [encode(item) for item in value]
     if isinstance(value, list):
         return {"list": [encode(item) for item in value]}

@@ -6,6 +6,7 @@ from typing import Any
 
 from kubedev.api.messages import Device, DevicePluginOptions
 from kubedev.cluster.events import Event
+from kubedev.cluster.journal import Journal
 from kubedev.cluster.store import Store
 from kubedev.cluster.usage import MachineUsage, Usage
 from kubedev.kubelet.kubelet import KubeletState
@@ -118,7 +119,7 @@ class ClusterState:
     usage: Mapping[tuple[str, str], Usage] = field(default_factory=dict)
     machine_usage: Mapping[str, MachineUsage] = field(default_factory=dict)
     provisioning: Mapping[str, float] = field(default_factory=dict)
-    messages: tuple[Message, ...] = ()
+    messages: Journal[Message] = field(default_factory=Journal)
     pending: tuple[Event, ...] = ()
 
     @property
@@ -149,11 +150,6 @@ class ClusterState:
             f"container {c.name} of pod {names.get(c.pod_uid, c.pod_uid)} ({c.phase})"
             for c in self.containers.values()
             if c.phase == "created" or (c.phase == "running" and (not c.all_printed or self.ends(c)))
-        ]
-        waits += [
-            f"the end of pod {pod.name}"
-            for pod in self.store.pods.values()
-            if pod.deletion_timestamp is not None
         ]
         return tuple(waits)
 

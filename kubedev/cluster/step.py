@@ -81,4 +81,4 @@ def step(state: ClusterState, event: e.Event) -> ClusterState:
     if comes_too_late(state, event):
         return state
     after = STEPS[type(event)](state, event)
-    return replace(after, messages=(*state.messages, *describe(state, event, after)))
+    return replace(after, messages=state.messages.with_more(describe(state, event, after)))

@@ -6,6 +6,7 @@ has a resource version, as in etcd.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any, Literal
 
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass, Service
@@ -73,8 +74,9 @@ def find(store: Store, obj: Object) -> Object | None:
 
 def new_uid(store: Store, pod: Pod) -> str:
     """A uid for a pod that is to be created: its own, or another one where a pod had that before."""
-    uids = (pod.uid, *(f"{pod.uid}#{number}" for number in range(2, len(store.uids) + 3)))
-    return next(uid for uid in uids if uid not in store.uids)
+    if pod.uid not in store.uids:
+        return pod.uid
+    return next(uid for number in count(2) if (uid := f"{pod.uid}#{number}") not in store.uids)
 
 
 def _key(obj: Object) -> str:
@@ -91,7 +93,7 @@ def put(store: Store, obj: Object) -> tuple[Store, WatchEvent]:
     known: Mapping[str, Object] = getattr(store, kind)
     changed = {**known, _key(obj): obj}
     store = _with(store, kind, changed)
-    if isinstance(obj, Pod):
+    if isinstance(obj, Pod) and obj.uid not in store.uids:
         store = replace(store, uids=store.uids | {obj.uid})
     return store, WatchEvent("MODIFIED" if old else "ADDED", obj, old)
 

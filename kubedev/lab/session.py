@@ -35,6 +35,7 @@ from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key
 from kubedev.lab.scheduler_config import SchedulerConfig, configured, unhandled
 from kubedev.lab.usages import Usages
 from kubedev.scheduler.configuration.loading import Configuration
+from kubedev.views.catalogue import say
 from kubedev.wire.backends import world
 from kubedev.wire.sockets import have_unix_sockets
 
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KubeletConfig", "Lab", "manifests", "new_node"]
 
-NODES = ("gpu-node-1", "gpu-node-2", "gpu-node-3", "gpu-node-4")
+MAX_REAL_NODES, MAX_NODES = 4, 5000
+"""How many nodes a lab has at most: each one has real sockets over gRPC, none in memory."""
 
 MAX_OPEN = 4
 """How many labs stay open at once: each one has processes of its own, and a Binder has little memory."""
@@ -57,7 +59,8 @@ class Lab(Usages):
     """A cluster to experiment with. A lab of the same name that is still open is closed first, and the oldest one
     where too many are.
 
-    `nodes` is how many there are at the start (at most four). `transport` is `grpc` (real sockets, real processes)
+    `nodes` is how many there are at the start: over gRPC at most four, in memory at most 5,000.
+    `transport` is `grpc` (real sockets, real processes)
     or `memory`; with `plugins="thread"` the plugins run in this process. `config` is every kubelet's: its policies,
     its machine, and switches such as `KubeletConfig(switches=frozenset({"121994"}))`. `scheduler` is the scheduler's
     configuration, a path or YAML text; `scheduler_plugins` are classes that it can name
@@ -74,8 +77,10 @@ class Lab(Usages):
         scheduler: str | Path | None = None,
         scheduler_plugins: Sequence[type] = (),
     ) -> None:
-        if not 1 <= nodes <= len(NODES):
-            raise ValueError(f"expected 1 to {len(NODES)} nodes, got {nodes}")
+        most = MAX_REAL_NODES if transport == "grpc" else MAX_NODES
+        if not 1 <= nodes <= most:
+            more = say("lab.more-nodes", most=MAX_NODES) if transport == "grpc" else ""
+            raise ValueError(f"expected 1 to {most} nodes, got {nodes}{more}")
         self._scheduler = SchedulerConfig(scheduler_plugins)
         beginning = self._scheduler.beginning(scheduler)
         for older in [name] if name in _open else list(_open)[: len(_open) + 1 - MAX_OPEN]:
@@ -86,7 +91,7 @@ class Lab(Usages):
         self._panel: Panel | None = None
         self._done: WeakKeyDictionary[Cluster, tuple[Done, ...]] = WeakKeyDictionary()
         self._closed = False
-        machines = [new_node(machine) for machine in NODES[:nodes]]
+        machines = [new_node(f"gpu-node-{number}") for number in range(1, nodes + 1)]
         new_kubelet(machines[0], "", self._config)  # says what is wrong before anything is started
         beginning += [e.NodeCreated(node, self._config) for node in machines]
         super().__init__(lambda: world(transport, plugins), beginning)

@@ -80,6 +80,8 @@ TEXTS = {
     "label.list-and-watch": "ListAndWatch",
     "log.list": "list of devices: {count}",
     "label.list": "list: {count}",
+    "log.list-twice": "list of {count}: more than once {ids}, which counts once",
+    "label.list-twice": "list: {ids} twice",
     "log.list-changed": "list: {devices}",
     "label.list-changed": "{devices}",
     "log.stream-ended": "stream ended: {error}",
@@ -134,6 +136,7 @@ TEXTS = {
     "panel.clock.tip": "Move the simulated clock on",
     "panel.reset": "reset",
     "panel.reset.tip": "End everything and begin with an empty cluster; to begin with the scene again, run its cell",
+    "lab.more-nodes": ': with transport="memory" there may be up to {most}',
     "lab.closed": "expected a lab that is open, got one that is closed: its history can be looked at, "
     "but nothing more can happen in it; run its cell again to begin anew",
     "panel.no-plugin": "No plugin of {resource} runs that could say so.",
