@@ -18,7 +18,13 @@ from kubedev.api.selectors import (
     WeightedPodAffinityTerm,
 )
 
-__all__ = ["BUILT_IN_NAMESPACES", "NamespaceError", "admit_pod", "check_namespace"]
+__all__ = [
+    "BUILT_IN_NAMESPACES",
+    "NamespaceError",
+    "admit_pod",
+    "check_namespace",
+    "with_default_tolerations",
+]
 
 BUILT_IN_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"

@@ -6,55 +6,119 @@ Go: `staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go: Create
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kubedev.api.objects import Node, Pod
+from kubedev.api.admission import with_default_tolerations
+from kubedev.api.fields import Fields
+from kubedev.api.objects import Node, Pod, Workload
 from kubedev.api.storage import StorageObject
 from kubedev.cluster import events as e
 from kubedev.cluster import store as api
+from kubedev.cluster.conditions import gated
+from kubedev.cluster.controllers.nodelifecycle import taints_to_swap
+from kubedev.cluster.controllers.tainteviction import no_execute_taints
 from kubedev.cluster.state import ClusterState, then
 from kubedev.cluster.store import WatchEvent
 from kubedev.kubelet.events import NodeStatusDue, NodeUpdated
 
 __all__ = [
+    "DAEMON",
+    "EVICTION",
+    "LIFECYCLE",
     "SCHEDULER",
     "VOLUMES",
     "applied",
+    "create_pod",
     "delete_pod",
     "pod_created",
     "pod_deletion_asked",
+    "pod_ungated",
     "remove",
     "write",
 ]
 
 SCHEDULER = "scheduler"
-"""The watcher that is told of everything; every other one but VOLUMES is a node's kubelet, by the node's name."""
-
+LIFECYCLE, EVICTION, DAEMON = "node-lifecycle-controller", "taint-eviction-controller", "daemonset-controller"
 VOLUMES = "volume-controllers"
-"""The watcher of storage objects, and of pods with ephemeral volumes."""
+"""Who watches besides the kubelets, which are called by the names of their nodes."""
+
+DEFAULT_GRACE_PERIOD = 30
 
 
 def write(state: ClusterState, obj: api.Object) -> ClusterState:
     """Create or replace an object, and tell those who watch it."""
     store, change = api.put(state.store, obj)
-    return then(replace(state, store=store), watchers(change))
+    return then(replace(state, store=store), watchers(replace(state, store=store), change))
 
 
 def remove(state: ClusterState, obj: api.Object) -> ClusterState:
     """Remove an object for good, and tell those who watch it."""
     store, change = api.deleted(state.store, obj)
-    return then(replace(state, store=store), watchers(change))
+    if isinstance(obj, Pod):
+        state = without_dead_containers(state, obj)
+    return then(replace(state, store=store), watchers(replace(state, store=store), change))
 
 
-def watchers(change: WatchEvent) -> Iterable[e.Event]:
-    """Who is told: the scheduler of everything, a kubelet of pods that are bound to it or are to go."""
+def without_dead_containers(state: ClusterState, pod: Pod) -> ClusterState:
+    """The state without what is left of a pod of which its kubelet knows nothing any more."""
+    agent = state.kubelets.get(pod.node_name)
+    if agent is not None and pod.uid in agent.pods:
+        return state
+    left = {key: c for key, c in state.containers.items() if key[0] != pod.uid or c.phase != "ended"}
+    return state if len(left) == len(state.containers) else replace(state, containers=left)
+
+
+def watchers(state: ClusterState, change: WatchEvent) -> Iterable[e.Event]:
+    """Who is told: the scheduler of everything, kubelets and controllers of what concerns them."""
     yield e.Watched(SCHEDULER, change)
-    pod, old = change.object, change.old
-    if isinstance(pod, StorageObject) or (change.type != "MODIFIED" and has_ephemeral_volumes(pod)):
+    new = change.object
+    if isinstance(new, StorageObject) or (change.type != "MODIFIED" and has_ephemeral_volumes(new)):
         yield e.Watched(VOLUMES, change)
-    if isinstance(pod, Pod) and pod.node_name and change.type != "DELETED":
-        bound = not (isinstance(old, Pod) and old.node_name)
-        going = pod.deletion_timestamp is not None and isinstance(old, Pod) and old.deletion_timestamp is None
-        if bound or going:
+    if isinstance(new, Pod) and new.node_name:
+        yield from _of_pod(state, new, change)
+    elif isinstance(new, Node):
+        yield from _of_node(new, change)
+    if state.store.workloads and _concerns_daemons(new, change):
+        yield e.Watched(DAEMON, change)
+
+
+def _of_pod(state: ClusterState, pod: Pod, change: WatchEvent) -> Iterable[e.Event]:
+    """A kubelet hears of pods that are bound to it, are to go, or are gone without its doing."""
+    old = change.old if isinstance(change.old, Pod) else None
+    if change.type == "DELETED":
+        agent = state.kubelets.get(pod.node_name)
+        if agent is not None and pod.uid in agent.pods:
             yield e.Watched(pod.node_name, change)
+        return
+    bound = old is None or not old.node_name
+    going = pod.deletion_timestamp is not None and old is not None and old.deletion_timestamp is None
+    if bound or going:
+        yield e.Watched(pod.node_name, change)
+    if bound and no_execute_taints(state.store.nodes.get(pod.node_name)):
+        yield e.Watched(EVICTION, change)
+
+
+def _of_node(node: Node, change: WatchEvent) -> Iterable[e.Event]:
+    if change.type == "DELETED":
+        return
+    old = change.old if isinstance(change.old, Node) else None
+    if old is not None and spec_of(old) != spec_of(node):
+        yield e.Watched(node.name, change)
+    if taints_to_swap(node):
+        yield e.Watched(LIFECYCLE, change)
+    if no_execute_taints(old) != no_execute_taints(node):
+        yield e.Watched(EVICTION, change)
+
+
+def spec_of(node: Node) -> tuple[object, ...]:
+    """What others than its kubelet write of a node."""
+    return node.labels, node.annotations, node.taints, node.unschedulable
+
+
+def _concerns_daemons(new: api.Object, change: WatchEvent) -> bool:
+    if isinstance(new, Node):
+        return not isinstance(change.old, Node) or spec_of(change.old) != spec_of(new)
+    if isinstance(new, Pod):
+        return change.type == "DELETED" and any(o.kind == "DaemonSet" for o in new.owner_references)
+    return isinstance(new, Workload)
 
 
 def has_ephemeral_volumes(obj: api.Object) -> bool:
@@ -72,20 +136,46 @@ def applied(state: ClusterState, event: e.ObjectApplied) -> ClusterState:
 
 
 def pod_created(state: ClusterState, event: e.PodCreated) -> ClusterState:
-    """You create a pod; one that has the uid of another gets a uid of its own."""
-    return write(state, replace(event.pod, uid=api.new_uid(state.store, event.pod)))
+    """You create a pod."""
+    return create_pod(state, event.pod)
+
+
+def create_pod(state: ClusterState, pod: Pod) -> ClusterState:
+    """Store a pod with what the API server adds; one that has the uid of another gets a uid of its own."""
+    pod = gated(with_default_tolerations(pod), state.now)
+    return write(state, replace(pod, uid=api.new_uid(state.store, pod)))
+
+
+def pod_ungated(state: ClusterState, event: e.PodUngated) -> ClusterState:
+    """You take a scheduling gate off a pod."""
+    pod = state.store.pods[event.uid]
+    return write(
+        state, replace(pod, scheduling_gates=tuple(g for g in pod.scheduling_gates if g != event.gate))
+    )
 
 
 def pod_deletion_asked(state: ClusterState, event: e.PodDeletionAsked) -> ClusterState:
     """You delete a pod."""
-    return delete_pod(state, event.uid)
+    return delete_pod(state, event.uid, event.grace_seconds)
 
 
-def delete_pod(state: ClusterState, uid: str) -> ClusterState:
-    """Delete a pod: at once if no node has it, otherwise its kubelet ends it first."""
+def delete_pod(state: ClusterState, uid: str, grace_seconds: int | None = None) -> ClusterState:
+    """Delete a pod. Its object goes at once if no node has it, if it has ended, or if it is given no time;
+    otherwise its kubelet ends it first. One that is going already can only be given less time.
+
+    Go: `pkg/registry/core/pod/strategy.go: CheckGracefulDelete`, `apiserver/pkg/registry/rest/delete.go: BeforeDelete`.
+    """
     pod = state.store.pods[uid]
-    if not pod.node_name:
+    grace = grace_period(pod) if grace_seconds is None else grace_seconds
+    if grace == 0 or not pod.node_name or pod.phase in ("Succeeded", "Failed"):
         return remove(state, pod)
-    if pod.deletion_timestamp is not None:
+    going = pod.deletion_timestamp
+    if going is not None and (grace_seconds is None or going <= state.now + grace):
         return state
-    return write(state, replace(pod, deletion_timestamp=state.now))
+    return write(state, replace(pod, deletion_timestamp=state.now + grace))
+
+
+def grace_period(pod: Pod) -> int:
+    """How long the containers of a pod may take to end, in seconds."""
+    spec = Fields.of(pod.manifest).child("spec")
+    return spec.optional_integer("terminationGracePeriodSeconds") or DEFAULT_GRACE_PERIOD

@@ -26,8 +26,8 @@ def ended(state: ClusterState, event: e.ContainerEnded) -> ClusterState:
     """It has ended, which its kubelet hears at once."""
     uid, name, code = event.pod_uid, event.container, event.exit_code
     state = with_container(state, uid, name, phase="ended", exit_code=code)
-    node = state.store.pods[uid].node_name if uid in state.store.pods else ""
-    return on_kubelet(state, e.OnKubelet(node, ContainerExited(uid, name, code))) if node else state
+    node = state.containers[uid, name].node
+    return on_kubelet(state, e.OnKubelet(node, ContainerExited(uid, name, code)))
 
 
 def went_live(state: ClusterState, event: e.WentLive) -> ClusterState:

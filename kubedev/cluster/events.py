@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from kubedev.api.messages import Device, DevicePluginOptions
 from kubedev.api.objects import Node, Pod
+from kubedev.api.selectors import Taint
+from kubedev.cluster.controllers.effects import Effect as Wanted
 from kubedev.cluster.store import Object, WatchEvent
 from kubedev.cluster.usage import MachineUsage, Usage
 from kubedev.kubelet.config import KubeletConfig
@@ -20,12 +22,16 @@ __all__ = [
     "ContainerEnded",
     "ContainerPrinted",
     "ContainerStarted",
+    "ControllerWants",
     "Event",
     "FromKubelet",
     "HealthSet",
+    "KubeletSilenced",
     "KubeletStopped",
     "MachineUsageSet",
     "NodeCreated",
+    "NodeDeleted",
+    "NodePatched",
     "ObjectApplied",
     "OnKubelet",
     "PluginExited",
@@ -34,6 +40,7 @@ __all__ = [
     "PluginServing",
     "PodCreated",
     "PodDeletionAsked",
+    "PodUngated",
     "SchedulerConfigured",
     "SchedulerTurn",
     "SchedulerWants",
@@ -81,9 +88,47 @@ class PodCreated:
 
 @dataclass(frozen=True, slots=True)
 class PodDeletionAsked:
-    """You delete a pod: it goes when its containers have ended."""
+    """You delete a pod: it goes when its containers have ended.
+
+    `grace_seconds` is how long they may take, None for what the pod says itself; with 0 the object goes at once,
+    whatever its kubelet does (`kubectl delete --force --grace-period=0`).
+    """
 
     uid: str
+    grace_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodUngated:
+    """You take a scheduling gate off a pod."""
+
+    uid: str
+    gate: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodePatched:
+    """You cordon a node (`unschedulable`; None leaves it), or add and remove taints (by key and effect)."""
+
+    node: str
+    unschedulable: bool | None = None
+    add: tuple[Taint, ...] = ()
+    remove: tuple[Taint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDeleted:
+    """You delete a node's object; its machine goes on."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletSilenced:
+    """A kubelet and the API server hear nothing of each other, or (`silent` false) do again."""
+
+    node: str
+    silent: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +250,13 @@ class MachineUsageSet:
 
 @dataclass(frozen=True, slots=True)
 class ClockAdvanced:
-    """The simulated clock moves on."""
+    """The simulated clock moves on.
+
+    `asked` is what you asked for where this is a part of it, and 0 where the lab goes on by itself.
+    """
 
     seconds: float
+    asked: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +295,21 @@ class SchedulerWants:
     effect: object
 
 
+@dataclass(frozen=True, slots=True)
+class ControllerWants:
+    """A controller wants something done by the API server."""
+
+    controller: str
+    effect: Wanted
+
+
 Event = (
     NodeCreated
+    | NodePatched
+    | NodeDeleted
+    | KubeletSilenced
+    | PodUngated
+    | ControllerWants
     | ObjectApplied
     | SchedulerConfigured
     | PodCreated

@@ -27,7 +27,7 @@ from kubedev.kubelet.pressure.usage import (
     Summary,
 )
 
-__all__ = ["is_watched", "looks", "machine_usage_set", "next_look", "summary", "usage_set"]
+__all__ = ["is_watched", "looks", "machine_usage_set", "next_due", "next_look", "summary", "usage_set"]
 
 MAX_PID = 32768
 BYTES_PER_INODE = 16384
@@ -58,6 +58,11 @@ def is_watched(state: ClusterState, node: str) -> bool:
 def next_look(now: float) -> float:
     """When kubelets look the next time after `now`."""
     return (floor(now / MONITORING_INTERVAL) + 1) * MONITORING_INTERVAL
+
+
+def next_due(state: ClusterState) -> float | None:
+    """When a kubelet that has figures looks next; None where none has any."""
+    return next_look(state.now) if any(is_watched(state, node) for node in state.kubelets) else None
 
 
 def looks(state: ClusterState, before: float) -> Iterator[e.Event]:

@@ -1,12 +1,14 @@
 """Kubelets in their cluster: what reaches them, and what they want done."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from kubedev.api.objects import Condition, Node, Pod
 from kubedev.cluster import events as e
 from kubedev.cluster.apiserver import remove, write
+from kubedev.cluster.conditions import updated
+from kubedev.cluster.log import TO_API_SERVER
 from kubedev.cluster.plugins import list_received, with_plugin, with_sockets
 from kubedev.cluster.state import KUBELET_SOCKET, ClusterState, ContainerState, then, with_container
 from kubedev.cluster.usage import MachineUsage
@@ -15,6 +17,7 @@ from kubedev.kubelet import kubelet
 from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.pods import GONE_WITH_THE_MACHINE
 from kubedev.kubelet.pressure.messages import TERMINATION_BY_KUBELET
+from kubedev.kubelet.registered_node import HEALTHY, registered_node
 
 __all__ = ["EFFECTS", "SOCKET_DIR", "from_kubelet", "node_created", "on_kubelet", "stopped", "watched"]
 
@@ -25,6 +28,7 @@ SOCKET_DIR = "/var/lib/kubelet/device-plugins"
 def node_created(state: ClusterState, event: e.NodeCreated) -> ClusterState:
     """A machine joins, and its kubelet writes the node object."""
     node = event.node
+    node = registered_node(node, state.now)
     agent = kubelet.new_kubelet(node, SOCKET_DIR, event.config)
     state = replace(state, kubelets={**state.kubelets, node.name: agent})
     return write(with_sockets(state, node.name, add=KUBELET_SOCKET), agent.node)
@@ -43,13 +47,35 @@ def on_kubelet(state: ClusterState, event: e.OnKubelet) -> ClusterState:
 def watched(state: ClusterState, event: e.Watched) -> ClusterState:
     """The API server tells a kubelet of its node, or of a pod that is bound to it or is to go."""
     node, what = event.watcher, event.event.object
-    if node not in state.kubelets:
+    if node not in state.kubelets or node in state.silent:
         return state
     if isinstance(what, Node):
-        return on_kubelet(state, e.OnKubelet(node, k.NodeUpdated(what)))
+        return on_kubelet(state, e.OnKubelet(node, k.NodeUpdated(spec_as_seen_by(state, what))))
     assert isinstance(what, Pod)
-    deleted = what.deletion_timestamp is not None
+    deleted = what.deletion_timestamp is not None or event.event.type == "DELETED"
     return on_kubelet(state, e.OnKubelet(node, k.PodDeleted(what.uid) if deleted else k.PodBound(what)))
+
+
+def ready_conditions(
+    there: tuple[Condition, ...], own: tuple[Condition, ...], now: float
+) -> tuple[Condition, ...]:
+    """The conditions of a node whose kubelet posts its status: what is missing or unknown is as the kubelet has it.
+
+    Go: `pkg/kubelet/nodestatus/setters.go: ReadyCondition, MemoryPressureCondition` and others.
+    """
+    conditions = {condition.type: condition for condition in there}
+    kubelets = {c.type: c for c in own if c.status != "Unknown"}
+    for name, status, reason, message in HEALTHY:
+        if name not in conditions or conditions[name].status == "Unknown":
+            said = kubelets.get(name, Condition(name, status, reason, message))
+            conditions[name] = replace(said, last_transition_time=now)
+    return tuple(conditions.values())
+
+
+def spec_as_seen_by(state: ClusterState, node: Node) -> Node:
+    """A node's object as its kubelet takes it: what the kubelet counts itself stays as it counted it."""
+    own = state.kubelets[node.name].node
+    return replace(node, capacity=own.capacity, allocatable=own.allocatable, conditions=own.conditions)
 
 
 def stopped(state: ClusterState, event: e.KubeletStopped) -> ClusterState:
@@ -71,10 +97,37 @@ def stopped(state: ClusterState, event: e.KubeletStopped) -> ClusterState:
     left = tuple(pending for pending in state.pending if not _for_the_old_process(pending, node, reboot))
     state = replace(state, pending=left)
     start: list[k.KubeletEvent] = [k.KubeletRestarted(checkpoint, reboot)]
-    start += [*map(k.PodBound, state.store.pods_on(node)), k.SourcesReady()]
+    start += [
+        *map(k.PodBound, state.store.pods_on(node)),
+        *_of_pods_that_are_gone(state, node),
+        k.SourcesReady(),
+    ]
+    state = speaks(state, node)
     for what in start:
         state = on_kubelet(state, e.OnKubelet(node, what))
-    return state
+    if node in state.store.nodes:
+        return state
+    anew = replace(state.kubelets[node].node, taints=(), unschedulable=False)
+    return write(state, anew)  # a kubelet that starts registers its node
+
+
+def speaks(state: ClusterState, node: str) -> ClusterState:
+    """The API server hears a kubelet again, which posts its node's conditions."""
+    silent = {name: since for name, since in state.silent.items() if name != node}
+    unsent = {name: effects for name, effects in state.unsent.items() if name != node}
+    state = replace(state, silent=silent, unsent=unsent)
+    known = state.store.nodes.get(node)
+    if known is None:
+        return state
+    conditions = ready_conditions(known.conditions, state.kubelets[node].node.conditions, state.now)
+    return write(state, replace(known, conditions=conditions)) if conditions != known.conditions else state
+
+
+def _of_pods_that_are_gone(state: ClusterState, node: str) -> Iterator[k.PodBound]:
+    """The pods of which containers may run, and which the API server knows no more: they are to end."""
+    for uid, record in state.kubelets[node].pods.items():
+        if uid not in state.store.pods:
+            yield k.PodBound(replace(record.pod, deletion_timestamp=state.now))
 
 
 def _for_the_old_process(event: e.Event, node: str, reboot: bool) -> bool:
@@ -94,8 +147,12 @@ def _for_the_old_process(event: e.Event, node: str, reboot: bool) -> bool:
 
 def from_kubelet(state: ClusterState, event: e.FromKubelet) -> ClusterState:
     """A kubelet wants something done. What only a transport can do (Ask, OpenStream, ...) changes nothing here."""
-    effect = EFFECTS.get(type(event.effect))
-    return effect(state, event.node, event.effect) if effect else state
+    effect, node = EFFECTS.get(type(event.effect)), event.node
+    if node in state.silent and isinstance(event.effect, TO_API_SERVER):  # it says the latest of each later
+        key = type(event.effect).__name__, getattr(event.effect, "uid", "")
+        unsent = {**state.unsent.get(node, {}), key: event.effect}
+        return replace(state, unsent={**state.unsent, node: unsent})
+    return effect(state, node, event.effect) if effect else state
 
 
 def _reply(state: ClusterState, node: str, effect: k.Reply) -> ClusterState:
@@ -107,7 +164,9 @@ def _reply(state: ClusterState, node: str, effect: k.Reply) -> ClusterState:
 
 
 def _node_status(state: ClusterState, node: str, effect: k.NodeStatus) -> ClusterState:
-    old = state.store.nodes[node]
+    old = state.store.nodes.get(node)
+    if old is None:
+        return state
     return write(state, replace(old, capacity=effect.capacity, allocatable=effect.allocatable))
 
 
@@ -130,16 +189,10 @@ def _pod_status(state: ClusterState, node: str, effect: k.PodStatus) -> ClusterS
     pod = state.store.pods.get(effect.uid)
     if pod is None:
         return state
-    conditions = pod.conditions
     if effect.disruption_target:
-        condition = Condition(
-            "DisruptionTarget", "True", TERMINATION_BY_KUBELET, effect.disruption_target, state.now
-        )
-        conditions = (*conditions, condition)
-    told = replace(
-        pod, phase=effect.phase, reason=effect.reason, message=effect.message, conditions=conditions
-    )
-    return write(state, told)
+        condition = Condition("DisruptionTarget", "True", TERMINATION_BY_KUBELET, effect.disruption_target)
+        pod = updated(pod, condition, state.now)
+    return write(state, replace(pod, phase=effect.phase, reason=effect.reason, message=effect.message))
 
 
 def _pod_terminated(state: ClusterState, node: str, effect: k.PodTerminated) -> ClusterState:

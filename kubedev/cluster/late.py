@@ -9,8 +9,12 @@ __all__ = ["comes_too_late"]
 def comes_too_late(state: ClusterState, event: e.Event) -> bool:
     """Whether an event is about something that is gone, or that another one has taken the place of."""
     match event:
-        case e.PodDeletionAsked(uid) | e.UsageSet(uid):
+        case e.PodDeletionAsked(uid) | e.PodUngated(uid) | e.UsageSet(uid):
             return uid not in state.store.pods
+        case e.NodePatched(node) | e.NodeDeleted(node):
+            return node not in state.store.nodes
+        case e.KubeletSilenced(node, silent):
+            return (node in state.silent) == silent
         case e.PluginServing(node, resource, launch=launch) | e.PluginExited(node, resource, launch=launch):
             plugin = state.plugins[node, resource]
             return plugin.launch != launch or plugin.phase == "dead"

@@ -1,7 +1,7 @@
 """Which message an event is: from whom, to whom, and what it says. The log and the picture are made of these."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kubedev.api.messages import (
@@ -19,7 +19,9 @@ from kubedev.api.messages import (
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Pod
 from kubedev.api.quantity import Format, Quantity
+from kubedev.api.selectors import Taint
 from kubedev.cluster import events as e
+from kubedev.cluster.controllers import effects as c
 from kubedev.kubelet import events as k
 from kubedev.kubelet.devices.registration import resource_of
 from kubedev.scheduler import events as s
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from kubedev.cluster.state import ClusterState, Message
 
 __all__ = ["describe", "plugin_party"]
+
+TO_API_SERVER = (k.NodeStatus, k.PodStatus, k.PodTerminated)
 
 YOU, STORE, SCHEDULER = "you", "store", "scheduler"
 Line = tuple[str, str, str, str, dict[str, Any]]  # kind, source, target, key of the text, its values
@@ -63,8 +67,20 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
             yield "local", YOU, SCHEDULER, "scheduler-configured", {"profiles": names}
         case e.PodCreated(pod):
             yield "api", YOU, STORE, "pod-created", {"pod": pod.name, "asks": _asks(pod)}
-        case e.PodDeletionAsked(uid):
-            yield "api", YOU, STORE, "pod-deleted", {"pod": before.store.pods[uid].name}
+        case e.PodDeletionAsked(uid, grace):
+            key = "pod-deleted-at-once" if grace == 0 else "pod-deleted"
+            yield "api", YOU, STORE, key, {"pod": before.store.pods[uid].name}
+        case e.PodUngated(uid, gate):
+            yield "api", YOU, STORE, "pod-ungated", {"pod": before.store.pods[uid].name, "gate": gate}
+        case e.NodePatched(node):
+            yield from _patched(event)
+        case e.NodeDeleted(node):
+            yield "api", YOU, STORE, "node-deleted", {"node": node}
+        case e.KubeletSilenced(node, silent):
+            key = "kubelet-silent" if silent else "kubelet-heard"
+            yield "local", YOU, f"kubelet/{node}", key, {"node": node}
+        case e.ControllerWants(_, effect):
+            yield from _from_controller(before, effect)
         case e.PluginLaunched(node, resource, devices):
             values = {"resource": resource, "count": len(devices)}
             yield "local", YOU, plugin_party(node, resource), "plugin-launched", values
@@ -91,13 +107,16 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
             disk = machine.disk + machine.images + machine.dead_containers
             values = {"memory": _bytes(machine.memory), "disk": _bytes(disk)}
             yield "local", YOU, f"kubelet/{node}", "machine-usage-set", values
-        case e.ClockAdvanced(seconds):
-            yield "local", YOU, YOU, "clock-advanced", {"seconds": f"{seconds:g}"}
+        case e.ClockAdvanced(seconds, asked):
+            if asked != 0:
+                yield "local", YOU, YOU, "clock-advanced", {"seconds": f"{asked or seconds:g}"}
         case e.WentLive():
             yield "local", YOU, YOU, "went-live", {}
         case e.OnKubelet(node, what):
             yield from _on_kubelet(before, node, what)
-        case e.FromKubelet(node, effect):
+        case e.FromKubelet(node, effect) if node not in before.silent or not isinstance(
+            effect, TO_API_SERVER
+        ):
             yield from _from_kubelet(before, node, effect)
         case e.Watched("scheduler", change):
             new = change.object
@@ -109,10 +128,11 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
                 if claim.phase == "Bound" and (key not in old or old[key].phase != "Bound"):
                     values = {"claim": claim.name, "volume": claim.volume_name}
                     yield "local", STORE, STORE, "claim-bound", values
-        case e.Watched(node, change):
+        case e.Watched(node, change) if node in before.kubelets and node not in before.silent:
             new = change.object
             if isinstance(new, Pod):
-                key = "pod-bound-here" if new.deletion_timestamp is None else "pod-to-go"
+                going = new.deletion_timestamp is not None or change.type == "DELETED"
+                key = "pod-to-go" if going else "pod-bound-here"
                 yield "api", STORE, f"kubelet/{node}", key, {"pod": new.name}
         case e.SchedulerTurn():
             yield from _decided(after)
@@ -204,7 +224,7 @@ def _from_kubelet(before: "ClusterState", node: str, effect: k.Effect) -> Iterat
             )
         case k.OpenStream(_, resource):
             yield "stream", kubelet, plugin_party(node, resource), "list-and-watch", {}
-        case k.NodeStatus():
+        case k.NodeStatus() if node in before.store.nodes:
             old = before.store.nodes[node]
             for name in sorted({*effect.capacity, *effect.allocatable}):
                 counts = effect.capacity.get(name), effect.allocatable.get(name)
@@ -248,6 +268,41 @@ def _request(call: Call) -> tuple[str, dict[str, Any]]:
         case PreStartContainerRequest(ids):
             return "ask-pre-start", {"devices": ",".join(ids)}
     return ("dial", {}) if call.method == "Dial" else ("ask", {"method": call.method})
+
+
+def _patched(event: e.NodePatched) -> Iterator[Line]:
+    node = event.node
+    if event.unschedulable is not None:
+        yield "api", YOU, STORE, "node-cordoned" if event.unschedulable else "node-uncordoned", {"node": node}
+    for key, taints in (("node-tainted", event.add), ("node-untainted", event.remove)):
+        if taints:
+            yield "api", YOU, STORE, key, {"node": node, "taints": _taints(taints)}
+
+
+def _taints(taints: Iterable[Taint]) -> str:
+    """Taints as kubectl writes them."""
+    return ", ".join(f"{t.key}{f'={t.value}' if t.value else ''}:{t.effect}" for t in taints)
+
+
+def _from_controller(before: "ClusterState", effect: object) -> Iterator[Line]:
+    def name(uid: str) -> str:
+        pod = before.store.pods.get(uid)
+        return pod.name if pod else uid
+
+    match effect:
+        case c.SwapTaints(node, add, remove):
+            for key, taints in (("controller-tainted", add), ("controller-untainted", remove)):
+                if taints:
+                    yield "api", STORE, STORE, key, {"node": node, "taints": _taints(taints)}
+        case c.MarkNode(node):
+            yield "api", STORE, STORE, "node-unknown", {"node": node}
+        case c.EvictPod(uid, reason, message):
+            values = {"pod": name(uid), "reason": reason, "message": message}
+            yield "api", STORE, STORE, "pod-evicted", values
+        case c.CreatePod(pod):
+            yield "api", STORE, STORE, "daemon-pod-created", {"pod": pod.name}
+        case c.DeletePod(uid):
+            yield "api", STORE, STORE, "daemon-pod-deleted", {"pod": name(uid)}
 
 
 def _decided(after: "ClusterState") -> Iterator[Line]:

@@ -8,6 +8,7 @@ from kubedev.api.objects import Condition
 from kubedev.cluster import events as e
 from kubedev.cluster import volumes
 from kubedev.cluster.apiserver import delete_pod, write
+from kubedev.cluster.conditions import updated
 from kubedev.cluster.state import ClusterState, then
 from kubedev.cluster.store import listed
 from kubedev.scheduler import events as s
@@ -66,7 +67,8 @@ def _bind(state: ClusterState, effect: s.Bind) -> ClusterState:
     if pod is None or pod.node_name:
         error = f"pod {assumed.name} is gone or bound already"
     else:
-        state = write(state, replace(pod, node_name=node, conditions=(Condition("PodScheduled", "True"),)))
+        bound = updated(replace(pod, node_name=node), Condition("PodScheduled", "True"), state.now)
+        state = write(state, bound)
     changed, effects = scheduler.bind_finished(state.scheduler, assumed, node, error, state.now)
     return _with_scheduler(state, changed, effects)
 
@@ -78,7 +80,7 @@ def _patch_pod_status(state: ClusterState, effect: s.PatchPodStatus) -> ClusterS
     condition = Condition("PodScheduled", "False", effect.reason, effect.message)
     name = effect.nominated_node_name
     nominated = pod.nominated_node_name if name is None else name
-    return write(state, replace(pod, conditions=(condition,), nominated_node_name=nominated))
+    return write(state, updated(replace(pod, nominated_node_name=nominated), condition, state.now))
 
 
 def _delete_victim(state: ClusterState, effect: s.DeleteVictim) -> ClusterState:
@@ -86,7 +88,7 @@ def _delete_victim(state: ClusterState, effect: s.DeleteVictim) -> ClusterState:
     if pod is None:
         return state
     target = Condition("DisruptionTarget", "True", "PreemptionByScheduler", effect.message)
-    return delete_pod(write(state, replace(pod, conditions=(*pod.conditions, target))), pod.uid)
+    return delete_pod(write(state, updated(pod, target, state.now)), pod.uid)
 
 
 def _clear_nomination(state: ClusterState, effect: s.ClearNomination) -> ClusterState:

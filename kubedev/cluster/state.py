@@ -9,6 +9,7 @@ from kubedev.cluster.events import Event
 from kubedev.cluster.journal import Journal
 from kubedev.cluster.store import Store
 from kubedev.cluster.usage import MachineUsage, Usage
+from kubedev.kubelet.events import Effect
 from kubedev.kubelet.kubelet import KubeletState
 from kubedev.kubelet.pods import to_stop
 from kubedev.scheduler.cycle import Decision
@@ -104,8 +105,10 @@ class ClusterState:
 
     `pending` are the events that follow from those already applied, in order. `sockets` are the files in each
     node's socket directory. `usage` is what containers use, by pod and name, as far as anybody said; `machine_usage`
-    what machines use besides. `provisioning` says when a volume will be made for a claim. `decision` is the
-    scheduler's latest. `now` is in simulated seconds since the start.
+    what machines use besides. `provisioning` says when a volume will be made for a claim. `evictions` are pods that
+    are to be evicted at a time, `missing` nodes that pods name and that are not there, `silent` kubelets that the API
+    server does not hear, all with a time; `unsent` is what such a kubelet would say, the latest of each kind.
+    `decision` is the scheduler's latest. `now` is in simulated seconds since the start.
     """
 
     now: float = 0.0
@@ -119,6 +122,10 @@ class ClusterState:
     usage: Mapping[tuple[str, str], Usage] = field(default_factory=dict)
     machine_usage: Mapping[str, MachineUsage] = field(default_factory=dict)
     provisioning: Mapping[str, float] = field(default_factory=dict)
+    evictions: Mapping[str, float] = field(default_factory=dict)
+    missing: Mapping[str, float] = field(default_factory=dict)
+    silent: Mapping[str, float] = field(default_factory=dict)
+    unsent: Mapping[str, Mapping[tuple[str, str], Effect]] = field(default_factory=dict)
     messages: Journal[Message] = field(default_factory=Journal)
     pending: tuple[Event, ...] = ()
 

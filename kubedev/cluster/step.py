@@ -10,7 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubedev.cluster import apiserver, clock, containers, figures, kubelets, plugins, scheduling, volumes
+from kubedev.cluster import (
+    apiserver,
+    clock,
+    containers,
+    controlling,
+    figures,
+    kubelets,
+    nodes,
+    plugins,
+    scheduling,
+    volumes,
+)
 from kubedev.cluster import events as e
 from kubedev.cluster.late import comes_too_late
 from kubedev.cluster.log import describe
@@ -23,6 +34,7 @@ Step = Callable[[ClusterState, Any], ClusterState]
 WATCHERS: Mapping[str, Step] = {
     apiserver.SCHEDULER: scheduling.watched,
     apiserver.VOLUMES: volumes.watched,
+    **controlling.WATCHERS,
 }
 """What becomes of a watch event, by watcher; all others are kubelets."""
 
@@ -38,6 +50,10 @@ FROM_OUTSIDE: Mapping[type, Step] = {
     e.SchedulerConfigured: scheduling.configured,
     e.PodCreated: apiserver.pod_created,
     e.PodDeletionAsked: apiserver.pod_deletion_asked,
+    e.PodUngated: apiserver.pod_ungated,
+    e.NodePatched: nodes.patched,
+    e.NodeDeleted: nodes.deleted,
+    e.KubeletSilenced: nodes.silenced,
     e.PluginLaunched: plugins.launched,
     e.PluginServing: plugins.serving,
     e.PluginKilled: plugins.killed,
@@ -60,6 +76,7 @@ FROM_INSIDE: Mapping[type, Step] = {
     e.Watched: watched,
     e.SchedulerTurn: scheduling.turn,
     e.SchedulerWants: scheduling.wants,
+    e.ControllerWants: controlling.wants,
 }
 """What each kind of event does that follows from others; it is applied in its turn only."""
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Literal
 
-from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass, Service
+from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass, Service, Workload
 from kubedev.api.storage import StorageObject
 from kubedev.scheduler.storage import STORAGE_KINDS, Storage, key_of
 
 __all__ = ["Object", "Store", "WatchEvent", "deleted", "find", "listed", "new_uid", "put"]
 
-Object = Node | Pod | PodDisruptionBudget | PriorityClass | Service | Namespace | StorageObject
+Object = Node | Pod | PodDisruptionBudget | PriorityClass | Service | Namespace | StorageObject | Workload
 
 KINDS: Mapping[type, str] = {
     Node: "nodes",
@@ -24,6 +24,7 @@ KINDS: Mapping[type, str] = {
     PriorityClass: "priority_classes",
     Service: "services",
     Namespace: "namespaces",
+    Workload: "workloads",
 }
 
 
@@ -49,6 +50,7 @@ class Store:
     services: Mapping[str, Service] = field(default_factory=dict)
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     storage: Storage = field(default_factory=Storage)
+    workloads: Mapping[str, Workload] = field(default_factory=dict)
 
     def pods_on(self, node: str) -> tuple[Pod, ...]:
         """The pods bound to a node, in the order in which they were created."""
@@ -80,6 +82,8 @@ def new_uid(store: Store, pod: Pod) -> str:
 
 
 def _key(obj: Object) -> str:
+    if isinstance(obj, Workload):
+        return f"{obj.kind}/{obj.namespace}/{obj.name}"
     return obj.uid if isinstance(obj, Pod) else obj.name
 
 

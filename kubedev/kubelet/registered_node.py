@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kubedev.api.objects import Condition, Node
 
-__all__ = ["registered_node"]
+__all__ = ["HEALTHY", "registered_node"]
 
 HOSTNAME = "kubernetes.io/hostname"
 OLD_NAMES = {
@@ -25,6 +25,7 @@ HEALTHY = (
     ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
     ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
 )
+"""The conditions of a node whose kubelet posts its status: type, status, reason and message."""
 
 
 def registered_node(node: Node, now: float = 0.0) -> Node:

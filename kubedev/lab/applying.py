@@ -9,11 +9,10 @@ from typing import Any
 from kubedev.api.admission import NamespaceError, admit_pod, check_namespace
 from kubedev.api.manifests import ManifestError, Manifests, Reader, load
 from kubedev.api.names import is_extended_resource_name
-from kubedev.api.objects import Namespace, Node, Pod, PriorityClass, Workload
+from kubedev.api.objects import Namespace, Node, Pod, PriorityClass
 from kubedev.api.quantity import Quantity
 from kubedev.api.storage import PersistentVolume, PersistentVolumeClaim
 from kubedev.cluster.cluster import ClusterError
-from kubedev.cluster.daemon_sets import daemon_pods
 from kubedev.cluster.state import ClusterState
 from kubedev.cluster.store import Store, find
 from kubedev.kubelet.registered_node import registered_node
@@ -64,7 +63,7 @@ def admitted(
     readers: Mapping[tuple[str, str], Reader],
 ) -> Manifests:
     """What is to be created: the manifest's objects as the API server stores them, nodes as their kubelets register
-    them, and a DaemonSet's pods, one for each node that it selects. `readers` are for the configurations in it.
+    them. A DaemonSet's pods are its controller's to make. `readers` are for the configurations in it.
 
     Raises ManifestError, PriorityError, or ClusterError where a name is taken; with `rename` pods get a free one.
     """
@@ -75,7 +74,6 @@ def admitted(
     _check_number(len(loaded.objects), source)
     _check_namespaces(loaded, source, store)
     registered = [registered_node(node, state.now) for node in loaded.nodes]
-    nodes = {**store.nodes, **{node.name: node for node in registered}}
     classes = (*store.priority_classes.values(), *loaded.of_type(PriorityClass))
     objects: list[Any] = []
     for obj in loaded.objects:
@@ -83,8 +81,6 @@ def admitted(
             objects.append(admit_pod(obj, classes))
         else:
             objects.append(registered.pop(0) if isinstance(obj, Node) else obj)
-        if isinstance(obj, Workload) and obj.kind == "DaemonSet":
-            objects += [admit_pod(pod, classes) for pod in daemon_pods(obj, nodes.values())]
     if rename:
         objects = _with_free_names(objects, store)
     loaded = replace(loaded, objects=tuple(objects))

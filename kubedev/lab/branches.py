@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from kubedev.cluster import events as e
+from kubedev.cluster.clock import next_due
 from kubedev.cluster.cluster import Cluster, ClusterError
 from kubedev.cluster.history import History, Run
 from kubedev.cluster.state import ClusterState
@@ -101,10 +102,21 @@ class Branches:
         try:
             self.cluster.wait(until, timeout)
             while until is None and (seconds := self._backoff()):
-                self.cluster.post(e.ClockAdvanced(seconds))
+                self.cluster.post(e.ClockAdvanced(seconds, asked=0))
                 self.cluster.wait(timeout=timeout)
         except KeyboardInterrupt:
             print("stopped by you; the lab goes on")
+
+    def advance(self, seconds: float) -> None:
+        """Move the simulated clock on. It stops on the way wherever time alone makes something happen."""
+        if seconds < 0:
+            raise ValueError(f"expected 0 seconds or more, got {seconds:g}: only history goes back")
+        until, asked = self.state.now + seconds, seconds
+        while (due := next_due(self.state)) is not None and due < until:
+            self.do(e.ClockAdvanced(due - self.state.now, asked))
+            asked = 0
+        left = max(until - self.state.now, 0.0)
+        self.do(e.ClockAdvanced(left, None if asked else 0))
 
     def _backoff(self) -> float:
         """How long the first pod in back-off has still to wait, or a claim for its volume; 0 without any.

@@ -1,10 +1,11 @@
 """Finding things in a cluster's state by what a reader calls them, with errors that say what there is."""
 
-from kubedev.api.objects import Pod
+from kubedev.api.objects import Node, Pod
+from kubedev.api.selectors import Taint
 from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.devices.holdings import who_holds
 
-__all__ = ["devices_of", "find_pod", "node_name", "plugin_key"]
+__all__ = ["devices_of", "find_pod", "known_node", "matching_taints", "node_name", "plugin_key", "read_taint"]
 
 
 def find_pod(state: ClusterState, name: str) -> Pod:
@@ -40,3 +41,39 @@ def plugin_key(state: ClusterState, resource: str = "", node: str = "") -> tuple
             return key
     there = ", ".join(f"{plugin.resource} on {plugin.node}" for _, plugin in running) or "none"
     raise ValueError(f"no such plugin runs; running: {there}")
+
+
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def known_node(state: ClusterState, node: str) -> str:
+    """The node whose object is meant, the first one where none is named; ValueError where it is not there."""
+    nodes = state.store.nodes
+    if not nodes or (node and node not in nodes):
+        raise ValueError(
+            f"expected one of the nodes there are ({', '.join(nodes) or 'none yet'}), got {node!r}"
+        )
+    return node or next(iter(nodes))
+
+
+def read_taint(text: str) -> Taint:
+    """A taint as kubectl reads it: `key=value:Effect` or `key:Effect`. Go: `pkg/cmd/taint/utils.go: parseTaint`."""
+    pair, _, effect = text.partition(":")
+    key, _, value = pair.partition("=")
+    if not key or text.count(":") != 1 or pair.count("=") > 1:
+        raise ValueError(f"invalid taint spec: {text}; expected key=value:Effect or key:Effect")
+    if effect not in EFFECTS:
+        raise ValueError(
+            f"invalid taint effect: {effect}, unsupported taint effect; expected one of {', '.join(EFFECTS)}"
+        )
+    return Taint(key, value, effect)
+
+
+def matching_taints(node: Node, text: str) -> tuple[Taint, ...]:
+    """The taints of a node that `key`, `key:Effect` or `key=value:Effect` means; ValueError where there is none."""
+    pair, _, effect = text.removesuffix("-").partition(":")
+    key = pair.partition("=")[0]
+    found = tuple(t for t in node.taints if t.key == key and effect in ("", t.effect))
+    if not found:
+        raise ValueError(f'taint "{text}" not found')
+    return found

@@ -1,7 +1,5 @@
 """From a cluster's state to what the picture of the path shows. Nothing is decided here."""
 
-from collections.abc import Sequence
-
 from kubedev.api.objects import ResourceList
 from kubedev.cluster.events import FromKubelet
 from kubedev.cluster.state import ClusterState, ContainerState, Message
@@ -47,10 +45,10 @@ def path_state(
         total=total,
         now=state.now,
         mode=mode,
-        nodes=tuple(_node(state, name, mode not in ("fork", "memory")) for name in state.kubelets),
+        nodes=tuple(_node(state, name, mode not in ("fork", "memory")) for name in _nodes(state)),
         pods=tuple(_pod(state, uid) for uid in state.store.pods),
         messages=messages,
-        node=node or _where_it_happens(state.messages) or next(iter(state.kubelets), ""),
+        node=node or _where_it_happens(state) or next(iter(_nodes(state)), ""),
         focus=focus,
         queued=_queued(state),
         cached=sum(1 for pod in state.store.pods.values() if pod.node_name),
@@ -59,8 +57,14 @@ def path_state(
     )
 
 
-def _where_it_happens(messages: Sequence[Message]) -> str:
-    return next((m.node for m in reversed(messages) if m.node), "")
+def _nodes(state: ClusterState) -> list[str]:
+    """The nodes that are drawn: those whose objects are there, with the kubelets on them."""
+    return [name for name in state.kubelets if name in state.store.nodes]
+
+
+def _where_it_happens(state: ClusterState) -> str:
+    there = _nodes(state)
+    return next((m.node for m in reversed(state.messages) if m.node in there), "")
 
 
 def _queued(state: ClusterState) -> int:

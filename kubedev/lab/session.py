@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 from kubedev.api.manifests import Manifests
 from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions
 from kubedev.api.objects import Node, Pod, Workload
+from kubedev.api.workloads import pod_from_template
 from kubedev.cluster import events as e
 from kubedev.cluster.cluster import Cluster
 from kubedev.deviceplugin.plugin import make_devices
@@ -32,8 +33,8 @@ from kubedev.lab.applying import (
     new_pods,
 )
 from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key
+from kubedev.lab.nodes import Nodes
 from kubedev.lab.scheduler_config import SchedulerConfig, configured, unhandled
-from kubedev.lab.usages import Usages
 from kubedev.scheduler.configuration.loading import Configuration
 from kubedev.views.catalogue import say
 from kubedev.wire.backends import world
@@ -55,16 +56,16 @@ MAX_OPEN = 4
 _open: dict[str, "Lab"] = {}
 
 
-class Lab(Usages):
+class Lab(Nodes):
     """A cluster to experiment with. A lab of the same name that is still open is closed first, and the oldest one
     where too many are.
 
-    `nodes` is how many there are at the start: over gRPC at most four, in memory at most 5,000.
-    `transport` is `grpc` (real sockets, real processes)
-    or `memory`; with `plugins="thread"` the plugins run in this process. `config` is every kubelet's: its policies,
-    its machine, and switches such as `KubeletConfig(switches=frozenset({"121994"}))`. `scheduler` is the scheduler's
-    configuration, a path or YAML text; `scheduler_plugins` are classes that it can name
-    (`kubedev.scheduler.configuration.own_plugins` says what they look like).
+    `nodes` is how many there are at the start: over gRPC at most four, in memory at most 5,000. `transport` is
+    `grpc` (real sockets, real processes) or `memory`; with `plugins="thread"` the plugins run in this process.
+    `config` is every kubelet's: its policies, its machine, and switches such as
+    `KubeletConfig(switches=frozenset({"121994"}))`. `scheduler` is the scheduler's configuration, a path or YAML text;
+    `scheduler_plugins` are classes that it can name (`kubedev.scheduler.configuration.own_plugins` says what they look
+    like).
     """
 
     def __init__(
@@ -230,22 +231,24 @@ class Lab(Usages):
         """
         loaded = admitted(manifest, source, self.state, rename, self._scheduler.readers)
         store = self.state.store
-        for configuration in loaded.configurations:
-            if isinstance(configuration, Configuration):
-                self.post(configured(configuration))
+        first: list[e.Event] = [configured(c) for c in loaded.configurations if isinstance(c, Configuration)]
         nodes = new_nodes(loaded, store)
-        for node in nodes:
-            self.post(e.NodeCreated(node, self._config))
-        for obj in loaded.objects:
-            if not (isinstance(obj, Pod | Node | Workload) or is_bound_storage(obj, store)):
-                self.post(e.ObjectApplied(obj))
-        for node, resource, count in declared(nodes, loaded.pods):
+        first += [e.NodeCreated(node, self._config) for node in nodes]
+        first += [
+            e.ObjectApplied(obj)
+            for obj in loaded.objects
+            if not (isinstance(obj, Pod | Node | Workload) or is_bound_storage(obj, store))
+        ]
+        daemons = [w for w in loaded.objects if isinstance(w, Workload) and w.kind == "DaemonSet"]
+        wanted = [*loaded.pods, *(pod_from_template(daemon, 0) for daemon in daemons)]
+        for node, resource, count in declared(nodes, wanted):
             if count <= MAX_DEVICES:
-                self.post(e.PluginLaunched(node.name, resource, make_devices(max(count, 0), 2)))
-        self.wait()
-        for pod in new_pods(loaded, store):
-            self.post(e.PodCreated(replace(pod, creation_timestamp=self.state.now)))
-        self.wait()
+                first.append(e.PluginLaunched(node.name, resource, make_devices(max(count, 0), 2)))
+        if first:
+            self.do(*first)
+        created = [replace(pod, creation_timestamp=self.state.now) for pod in new_pods(loaded, store)]
+        new = [daemon for daemon in daemons if daemon not in store.workloads.values()]
+        self.do(*map(e.ObjectApplied, new), *map(e.PodCreated, created))
         profiles = [profile.scheduler_name for profile in self.state.scheduler.queue.profiles]
         return replace(loaded, notes=(*loaded.notes, *unhandled(loaded.pods, profiles)))
 
@@ -259,13 +262,8 @@ class Lab(Usages):
         ]
 
     @action
-    def delete(self, pod: str) -> None:
-        """Delete a pod."""
-        self.do(e.PodDeletionAsked(self.pod(pod).uid))
-
-    @action
     def advance(self, seconds: float) -> None:
-        """Move the simulated clock on. Where usage is known, kubelets look every ten seconds on the way."""
+        """Move the simulated clock on. It stops on the way wherever time alone makes something happen."""
         super().advance(seconds)
 
     @action

@@ -6,7 +6,6 @@ from typing import Any
 
 from kubedev.api.quantity import Quantity
 from kubedev.cluster import events as e
-from kubedev.cluster.figures import is_watched, next_look
 from kubedev.cluster.usage import MachineUsage, Usage
 from kubedev.kubelet.pressure.cgroup_tree import Cgroup, cgroups_of_node
 from kubedev.kubelet.pressure.eviction import EvictionRound
@@ -86,18 +85,6 @@ class Usages(Branches):
         agent = self.state.kubelets[node_name(self.state, node)]
         running = [record.pod for record in agent.pods.values() if record.running]
         return cgroups_of_node(agent.node, running, agent.config.node_allocatable())
-
-    def advance(self, seconds: float) -> None:
-        """Move the simulated clock on. Where usage is known, kubelets look every ten seconds on the way."""
-        if seconds < 0:
-            raise ValueError(f"expected 0 seconds or more, got {seconds:g}: only history goes back")
-        until = self.state.now + seconds
-        while self._watched() and (due := next_look(self.state.now)) < until:
-            self.do(e.ClockAdvanced(due - self.state.now))
-        self.do(e.ClockAdvanced(max(until - self.state.now, 0.0)))
-
-    def _watched(self) -> bool:
-        return any(is_watched(self.state, node) for node in self.state.kubelets)
 
 
 def _numbers(**amounts: Amount | None) -> dict[str, Any]:

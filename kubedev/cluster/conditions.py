@@ -1,0 +1,32 @@
+"""The conditions of a pod: one of each type, whose time changes only when its status does.
+
+Go: `pkg/api/v1/pod/util.go: UpdatePodCondition`.
+"""
+
+from dataclasses import replace
+
+from kubedev.api.objects import Condition, Pod
+
+__all__ = ["gated", "updated"]
+
+
+def updated(pod: Pod, condition: Condition, now: float) -> Pod:
+    """The pod with a condition, in place of an older one of its type."""
+    before = next((known for known in pod.conditions if known.type == condition.type), None)
+    same = before is not None and before.status == condition.status
+    time = before.last_transition_time if before is not None and same else now
+    written = replace(condition, last_transition_time=time)
+    if before is None:
+        return replace(pod, conditions=(*pod.conditions, written))
+    return replace(pod, conditions=tuple(written if c is before else c for c in pod.conditions))
+
+
+def gated(pod: Pod, now: float) -> Pod:
+    """A pod as the API server stores it: with scheduling gates, it says that it waits for them.
+
+    Go: `pkg/registry/core/pod/strategy.go: applySchedulingGatedCondition`.
+    """
+    if not pod.scheduling_gates or any(c.type == "PodScheduled" for c in pod.conditions):
+        return pod
+    text = "Scheduling is blocked due to non-empty scheduling gates"
+    return updated(pod, Condition("PodScheduled", "False", "SchedulingGated", text), now)
