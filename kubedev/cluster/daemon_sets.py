@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from kubedev.api.defaults import default_pod
 from kubedev.api.objects import Node, Pod, Workload
 from kubedev.api.workloads import daemon_pod, pod_from_template, with_daemon_tolerations
-from kubedev.scheduler.node_selector import required_node_affinity
 from kubedev.scheduler.plugins.taint_toleration import (
     DO_NOT_SCHEDULE_EFFECTS,
     find_matching_untolerated_taint,
 )
+from kubedev.scheduler.selectors.node_selector import required_node_affinity
 
 __all__ = ["daemon_pods", "may_stay", "should_run"]
 

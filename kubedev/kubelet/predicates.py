@@ -18,12 +18,12 @@ from kubedev.kubelet.pressure.critical_preemption import (
     handle_admission_failure,
 )
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.node_selector import required_node_affinity
 from kubedev.scheduler.plugins.fits import InsufficientResource, fits
 from kubedev.scheduler.plugins.node_affinity import NodeAffinity
 from kubedev.scheduler.plugins.node_name import NodeName
 from kubedev.scheduler.plugins.node_ports import NodePorts, host_ports
 from kubedev.scheduler.plugins.taint_toleration import find_matching_untolerated_taint
+from kubedev.scheduler.selectors.node_selector import required_node_affinity
 
 __all__ = ["PredicateAdmission", "admit_by_predicates"]
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from kubedev.api.gotext import quote
 from kubedev.api.objects import Node, Pod
-from kubedev.scheduler.cache import CacheError
+from kubedev.scheduler.cache.cache import CacheError
 from kubedev.scheduler.cycle import Choose, Decision, Outcome, first_by_name, schedule_one
 from kubedev.scheduler.diagnosis import NodeToStatus, fit_error
 from kubedev.scheduler.events import (

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from kubedev.api.objects import Namespace, Pod, PodDisruptionBudget, Service, Workload
-from kubedev.scheduler.cache import Cache
+from kubedev.scheduler.cache.cache import Cache
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.framework import Framework
 from kubedev.scheduler.plugins.default_plugins import default_framework

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, Service, Workload
-from kubedev.scheduler.cache import Cache, CacheError
+from kubedev.scheduler.cache.cache import Cache, CacheError
 from kubedev.scheduler.events import Change, Effect, Message
 from kubedev.scheduler.queue.cluster_events import (
     ASSIGNED_POD_ADD,

@@ -13,7 +13,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from kubedev.api.objects import Node, Pod
-from kubedev.scheduler.cache import Cache
+from kubedev.scheduler.cache.cache import Cache
 from kubedev.scheduler.events import Bind, WatchEvent
 from kubedev.scheduler.plugins.default_plugins import default_framework
 from kubedev.scheduler.queue.queue import SchedulingQueue

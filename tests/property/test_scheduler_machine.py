@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kubedev.api.objects import Condition, Node, Pod
 from kubedev.api.requests import Resource
 from kubedev.api.selectors import Taint
-from kubedev.scheduler.cache import Cache
+from kubedev.scheduler.cache.cache import Cache
 from kubedev.scheduler.events import Bind, ClearNomination, DeleteVictim, Effect, PatchPodStatus, WatchEvent
 from kubedev.scheduler.node_info import PodInfo
 from kubedev.scheduler.queue.queue_transitions import Place

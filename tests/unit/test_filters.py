@@ -8,7 +8,6 @@ from kubedev.api.fields import Fields
 from kubedev.api.selectors import NodeAffinity as NodeAffinityRules
 from kubedev.api.selectors import Taint
 from kubedev.scheduler.context import Context
-from kubedev.scheduler.labels import SelectorError
 from kubedev.scheduler.plugins.node_affinity import NodeAffinity
 from kubedev.scheduler.plugins.node_ports import NodePorts
 from kubedev.scheduler.plugins.node_resources_fit import NodeResourcesFit
@@ -16,6 +15,7 @@ from kubedev.scheduler.plugins.taint_toleration import TaintToleration
 from kubedev.scheduler.plugins.topology.inter_pod_affinity import InterPodAffinity
 from kubedev.scheduler.plugins.topology.pod_topology_spread import PodTopologySpread
 from kubedev.scheduler.plugins.topology.spread_counts import Skew
+from kubedev.scheduler.selectors.labels import SelectorError
 from kubedev.scheduler.status import SUCCESS, Code
 from tests.unit.cluster import a_node, a_pod, filter_all
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kubedev.api.selectors import LabelSelector, LabelSelectorRequirement
-from kubedev.scheduler.labels import (
+from kubedev.scheduler.selectors.labels import (
     EVERYTHING,
     NOTHING,
     Requirement,

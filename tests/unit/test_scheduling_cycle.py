@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubedev.api.objects import Pod
-from kubedev.scheduler.cache import Cache
+from kubedev.scheduler.cache.cache import Cache
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.cycle import Decision, Outcome, schedule_one
 from kubedev.scheduler.events import Bind, ClearNomination, DeleteVictim

@@ -11,8 +11,8 @@ from kubedev.api.names import qualified_name_problems
 from kubedev.api.problems import Problem, duplicate, forbidden, invalid, invalids, required, unsupported
 from kubedev.api.selectors import PREFERRED, REQUIRED
 from kubedev.api.selectors import NodeAffinity as NodeAffinityRules
-from kubedev.scheduler.labels import SelectorError
-from kubedev.scheduler.node_selector import parse_preferred_terms, parse_required_terms
+from kubedev.scheduler.selectors.labels import SelectorError
+from kubedev.scheduler.selectors.node_selector import parse_preferred_terms, parse_required_terms
 
 __all__ = ["validate_args"]
 

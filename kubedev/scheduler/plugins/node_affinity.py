@@ -10,9 +10,10 @@ from kubedev.api.objects import Pod
 from kubedev.api.selectors import NodeAffinity as NodeAffinityRules
 from kubedev.api.selectors import NodeSelectorTerm
 from kubedev.scheduler.context import Context
-from kubedev.scheduler.labels import SelectorError
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.node_selector import (
+from kubedev.scheduler.scores import Score, default_normalize
+from kubedev.scheduler.selectors.labels import SelectorError
+from kubedev.scheduler.selectors.node_selector import (
     PreferredTerm,
     RequiredNodeAffinity,
     Term,
@@ -20,7 +21,6 @@ from kubedev.scheduler.node_selector import (
     parse_required_terms,
     required_node_affinity,
 )
-from kubedev.scheduler.scores import Score, default_normalize
 from kubedev.scheduler.status import SUCCESS, Code, Status
 
 __all__ = ["NodeAffinity"]

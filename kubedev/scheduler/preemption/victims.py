@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kubedev.api.objects import Pod, PodDisruptionBudget
-from kubedev.scheduler.labels import SelectorError, from_label_selector
 from kubedev.scheduler.node_info import NodeInfo, PodInfo
+from kubedev.scheduler.selectors.labels import SelectorError, from_label_selector
 from kubedev.scheduler.snapshot import NodeChecker, priority_of
 from kubedev.scheduler.status import Code, Status
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from kubedev.api.objects import Node, Pod
 from kubedev.api.requests import compute_pod_resource_request
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.node_selector import required_node_affinity
 from kubedev.scheduler.plugins.fits import fits
 from kubedev.scheduler.plugins.node_ports import host_ports, ports_conflict
 from kubedev.scheduler.plugins.node_unschedulable import UNSCHEDULABLE_TAINT
@@ -21,6 +20,7 @@ from kubedev.scheduler.plugins.topology.pod_affinity_terms import matches_all, p
 from kubedev.scheduler.plugins.topology.spread_constraints import hard_constraints, has_all_keys
 from kubedev.scheduler.queue.cluster_events import ActionType, ClusterEvent
 from kubedev.scheduler.queue.queueing_hints import Hint, RegisteredEvent
+from kubedev.scheduler.selectors.node_selector import required_node_affinity
 
 __all__ = ["DEFAULT_EVENTS"]
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kubedev.api.objects import Node, Pod
-from kubedev.scheduler.cache import Cache, CacheError
+from kubedev.scheduler.cache.cache import Cache, CacheError
 from kubedev.scheduler.node_info import NodeInfo
 
 

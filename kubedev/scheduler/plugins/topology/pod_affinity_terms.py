@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 
 from kubedev.api.objects import Pod
 from kubedev.api.selectors import PodAffinity, PodAffinityTerm
-from kubedev.scheduler.labels import NOTHING, Selector, SelectorError, from_label_selector, join_errors
+from kubedev.scheduler.selectors.labels import (
+    NOTHING,
+    Selector,
+    SelectorError,
+    from_label_selector,
+    join_errors,
+)
 
 __all__ = [
     "NO_TERMS",

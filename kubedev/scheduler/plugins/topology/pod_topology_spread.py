@@ -10,7 +10,6 @@ from typing import NamedTuple
 from kubedev.api.objects import Pod
 from kubedev.api.selectors import TopologySpreadConstraint
 from kubedev.scheduler.context import Context
-from kubedev.scheduler.labels import SelectorError
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.topology.spread_constraints import (
     HOSTNAME,
@@ -29,6 +28,7 @@ from kubedev.scheduler.plugins.topology.spread_counts import (
     with_pod,
 )
 from kubedev.scheduler.scores import MAX_NODE_SCORE, Score, quotient, round_half_away
+from kubedev.scheduler.selectors.labels import SelectorError
 from kubedev.scheduler.status import SUCCESS, Code, Status
 
 __all__ = ["PodTopologySpread", "SpreadPoints"]

@@ -9,13 +9,19 @@ from dataclasses import dataclass, replace
 from kubedev.api.objects import Node, Pod
 from kubedev.api.selectors import TopologySpreadConstraint
 from kubedev.scheduler.context import Context
-from kubedev.scheduler.labels import EVERYTHING, Selector, SelectorError, from_label_selector, from_labels
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.node_selector import RequiredNodeAffinity
 from kubedev.scheduler.plugins.taint_toleration import (
     DO_NOT_SCHEDULE_EFFECTS,
     find_matching_untolerated_taint,
 )
+from kubedev.scheduler.selectors.labels import (
+    EVERYTHING,
+    Selector,
+    SelectorError,
+    from_label_selector,
+    from_labels,
+)
+from kubedev.scheduler.selectors.node_selector import RequiredNodeAffinity
 
 __all__ = [
     "HOSTNAME",

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from kubedev.api.objects import Node, Pod
 from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.node_selector import RequiredNodeAffinity, required_node_affinity
 from kubedev.scheduler.plugins.topology.spread_constraints import (
     HOSTNAME,
     Constraint,
@@ -18,6 +17,7 @@ from kubedev.scheduler.plugins.topology.spread_constraints import (
     has_all_keys,
 )
 from kubedev.scheduler.plugins.topology.topology_counts import TopologyCounts
+from kubedev.scheduler.selectors.node_selector import RequiredNodeAffinity, required_node_affinity
 
 __all__ = [
     "FilterState",

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from kubedev.api.gotext import quote
 from kubedev.api.objects import Node
 from kubedev.api.storage import CSIStorageCapacity, PersistentVolumeClaim, StorageClass
-from kubedev.scheduler.labels import SelectorError, from_label_selector
 from kubedev.scheduler.plugins.volumes.topologies import allows
+from kubedev.scheduler.selectors.labels import SelectorError, from_label_selector
 from kubedev.scheduler.storage import Storage
 
 __all__ = ["NO_PROVISIONER", "Provisions", "check_volume_provisions"]

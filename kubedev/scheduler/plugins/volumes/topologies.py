@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kubedev.api.objects import Labels, Node
 from kubedev.api.storage import PersistentVolume, TopologyRequirement
-from kubedev.scheduler.node_selector import parse_required_terms
+from kubedev.scheduler.selectors.node_selector import parse_required_terms
 
 __all__ = [
     "BETA_TO_GA",

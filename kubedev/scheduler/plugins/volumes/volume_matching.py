@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable
 from kubedev.api.objects import Node
 from kubedev.api.quantity import Quantity
 from kubedev.api.storage import PersistentVolume, PersistentVolumeClaim
-from kubedev.scheduler.labels import EVERYTHING, SelectorError, from_label_selector
 from kubedev.scheduler.plugins.volumes.topologies import matches_node_affinity
+from kubedev.scheduler.selectors.labels import EVERYTHING, SelectorError, from_label_selector
 
 __all__ = ["AVAILABLE", "NOTHING", "find_matching_volume", "is_bound_to"]
 

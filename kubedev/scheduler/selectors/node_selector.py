@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kubedev.api.gotext import quote
 from kubedev.api.objects import Node, Pod
 from kubedev.api.selectors import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
-from kubedev.scheduler.labels import (
+from kubedev.scheduler.selectors.labels import (
     EVERYTHING,
     Requirement,
     Selector,

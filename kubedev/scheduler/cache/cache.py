@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kubedev.api.objects import Node, Pod
-from kubedev.scheduler.by_uid import PodsByUid
+from kubedev.scheduler.cache.by_uid import PodsByUid
+from kubedev.scheduler.cache.node_tree import NodeTree, zone_key
 from kubedev.scheduler.node_info import NO_NODE, NodeInfo
-from kubedev.scheduler.node_tree import NodeTree, zone_key
 from kubedev.scheduler.queue.queued_pod import key_of
 
 __all__ = ["AssumedPod", "Cache", "CacheError"]

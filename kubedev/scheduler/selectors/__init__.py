@@ -1,0 +1,1 @@
+"""Selectors, parsed: which labels and which nodes they match."""
