@@ -3,15 +3,17 @@
 import inspect
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubedev.cluster.state import ClusterState
 from kubedev.lab.actions import carry_out, line_of_code
-from kubedev.lab.path_controls import with_controls
+from kubedev.lab.applying import manifests
 from kubedev.lab.player import Player
 from kubedev.lab.scene import path_state, tick
 from kubedev.views.catalogue import say
 from kubedev.views.path import path_picture
+from kubedev.views.path_state import PathControls
 from kubedev.views.picture import Picture
 from kubedev.views.stage import Frame, Mode, Stage
 
@@ -29,12 +31,18 @@ _BY_ITSELF = {"node-created"}
 WIDE, NARROW, BETWEEN = 1080, 700, 820
 
 
-def draw_path(lab: "Lab", step: int) -> Picture:
-    """The whole path at a step of the history, with the controls that act on it."""
+def draw_path(lab: "Lab", step: int, width: int = WIDE, node: str = "") -> Picture:
+    """The whole path at a step of the history, with the controls that act on it; `node` is drawn in full."""
     state = lab.history[step].state
     count = len(state.messages)
-    drawn = path_state(state, title=say("path.title"), step=count, total=count, mode=lab.shown_mode)
-    return with_controls(path_picture(drawn), state)
+    samples = sorted(manifests(), key=lambda name: (name != "one-gpu", name))
+    controls = PathControls(tuple(samples), samples[0] if samples else "", True)
+    title = say("path.title")
+    drawn = path_state(
+        state, title=title, step=count, total=count, mode=lab.shown_mode, node=node, controls=controls
+    )
+    picture = path_picture(drawn, width)
+    return replace(picture, sentence=picture.sentence.partition(": ")[2] or picture.sentence)
 
 
 class Panel(Stage):
@@ -45,8 +53,10 @@ class Panel(Stage):
     ) -> None:
         self.lab = lab
         self._drawing = draw or draw_path
-        self._width = WIDE
+        self._takes = inspect.signature(self._drawing).parameters.keys() & {"width", "node"}
+        self._width, self._node = WIDE, ""
         self._states: list[ClusterState] = []  # of each frame
+        self._shown: list[int] = []  # the step of each frame
         self._looking: int | None = None  # the frame that the lab looks back to
         self._began = False  # whether the page has the whole run
         self._work = ThreadPoolExecutor(1, thread_name_prefix="kubedev panel")
@@ -57,6 +67,7 @@ class Panel(Stage):
             mode=self._mode(),
             play=paced,
             forms=forms(),
+            bar=[(say("panel.clock", seconds=s), {"do": "advance", "seconds": s}) for s in (10, 301)],
             on_action=self._acted,
             on_seek=self._went,
             on_width=self._measured,
@@ -97,11 +108,12 @@ class Panel(Stage):
         state = history[step].state
         before = history[step - 1].state.messages if step else ()
         new = state.messages[len(before) :]
-        sized = {"width": self._width} if "width" in inspect.signature(self._drawing).parameters else {}
-        picture = self._drawing(self.lab, step, **sized)
+        how: dict[str, Any] = {"width": self._width, "node": self._node}
+        picture = self._drawing(self.lab, step, **{name: how[name] for name in self._takes})
+        clock = say("stage.clock", now=f"{state.now:g}")
         if not new or new[-1].source != "you" or new[-1].key in _BY_ITSELF:
-            return Frame(picture)
-        return Frame(picture, "health" if new[-1].key == "health-set" else "you", tick(new[-1]))
+            return Frame(picture, clock=clock)
+        return Frame(picture, "health" if new[-1].key == "health-set" else "you", tick(new[-1]), clock)
 
     def _mode(self) -> Mode:
         mode = self.lab.shown_mode
@@ -117,7 +129,7 @@ class Panel(Stage):
             keep = next(
                 (i for i, (a, b) in enumerate(pairs) if a is not b), min(len(states), len(self._states))
             )
-            self._states = states
+            self._states, self._shown = states, steps
             fields: dict[str, Any] = {"mode": self._mode(), "code": self._code(), "ghost": self._ghost(steps)}
             looking = sum(s <= lab.position for s in steps) - 1 if lab.mode == "replay" else None
             if keep == 0:
@@ -153,6 +165,9 @@ class Panel(Stage):
         """Do it where the reader looked, off the kernel's thread; what goes wrong is shown, not lost."""
         try:
             self.report("")
+            if action.get("do") == "show_node":
+                self._node = str(action["node"])
+                return self._redraw()
             if action.get("do") not in ("back_to_live", "go_live", "reset"):
                 self._look_at(state)
             note = self._note(carry_out(self.lab, self._meant(action)))
@@ -212,15 +227,18 @@ class Panel(Stage):
 
     def _measured(self, width: int) -> None:
         wanted = WIDE if width >= BETWEEN else NARROW
-        if wanted == self._width or "width" not in inspect.signature(self._drawing).parameters:
+        if wanted == self._width or "width" not in self._takes:
             return
         self._width = wanted
-        with self._writing:
-            self._states = []
         if self._player.stopped:
-            self._follow()
+            self._redraw()
         else:
-            self._work.submit(self._follow)
+            self._work.submit(self._redraw)
+
+    def _redraw(self) -> None:
+        """Draw every frame anew: the column is another one, or another node is drawn in full."""
+        with self._writing:
+            self.put(0, [self._frame(step) for step in self._shown])
 
 
 def forms() -> dict[str, Any]:
@@ -231,19 +249,18 @@ def forms() -> dict[str, Any]:
 
     resources = ("nvidia.com/gpu", "example.com/dongle")
     return {
-        "plugin": {
+        "start_plugin": {
             "action": {"do": "plugin"},
-            "press": say("form.plugin.press"),
+            "press": say("form.start_plugin.press"),
             "fields": [
                 field("resource", "text", resources[0], resources),
                 field("devices", "number", 8),
                 field("numa", "number", 2),
-                field("node", "text", ""),
             ],
         },
-        "yaml": {
+        "paste": {
             "action": {"do": "apply", "source": say("panel.yaml.source")},
-            "press": say("form.yaml.press"),
+            "press": say("form.paste.press"),
             "fields": [field("manifest", "area", "")],
         },
     }

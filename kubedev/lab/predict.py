@@ -8,17 +8,19 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from html import escape
-from math import ceil
 from pathlib import Path
 from typing import Any
 
 from kubedev.views.catalogue import say
-from kubedev.views.style import text_width
+from kubedev.views.question import Question
 
 __all__ = ["ANSWERS", "Gap", "Prediction", "predict"]
 
 ANSWERS = Path(".kubedev-answers.json")
 """What readers chose, by question; relative to the notebook's folder."""
+
+REVEAL = False
+"""Whether what is shows though nobody predicted anything, as on slides."""
 
 Value = int | str
 
@@ -29,7 +31,10 @@ def predict(key: str, question: str, **fields: Iterable[Value]) -> "Prediction":
 
 
 class Prediction:
-    """A question with its choices; display it to answer it. `answers` holds what was chosen so far."""
+    """A question with its choices: display it, choose, lock. `answers` holds what was chosen so far.
+
+    What it is appears in the same card as soon as both are there: the facts, and a locked prediction.
+    """
 
     def __init__(self, key: str, question: str, fields: Mapping[str, tuple[Value, ...]]) -> None:
         if not fields or not all(fields.values()):
@@ -40,7 +45,14 @@ class Prediction:
         self.answers: dict[str, Value] = {
             name: value for name, value in _kept().get(key, {}).items() if value in fields.get(name, ())
         }
-        self._widget: Any = None
+        self.locked = False
+        self._gap: Gap | None = None
+        self._widget: Question | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether something was chosen for each field."""
+        return self.answers.keys() == self.fields.keys()
 
     def choose(self, **answers: Value) -> None:
         """Answer in code. Raises ValueError for a field or value that is not on offer."""
@@ -51,20 +63,73 @@ class Prediction:
         self.answers |= answers
         with suppress(OSError):  # a folder that cannot be written keeps nothing, and that is all
             ANSWERS.write_text(json.dumps({**_kept(), self.key: self.answers}, indent=1))
+        self._show()
+
+    def lock(self) -> None:
+        """Stand by what was chosen. Raises ValueError while a field is open."""
+        if not self.complete:
+            left = ", ".join(_words(name) for name in self.fields if name not in self.answers)
+            raise ValueError(f"expected an answer for each field; still open: {left}")
+        self.locked = True
+        self._show()
+
+    def unlock(self) -> None:
+        """Choose anew."""
+        self.locked = False
+        self._show()
 
     def compare(self, **facts: Value | Collection[Value]) -> "Gap":
-        """What was predicted beside what is; several right values are given as a set or list."""
-        return Gap(self, facts)
+        """What was predicted beside what is; several right values are given as a set or list.
+
+        Who has chosen everything stands by it. Where something is open, what it is stays hidden until it is locked.
+        """
+        self._gap = Gap(self, facts)
+        self.locked = self.locked or self.complete
+        self._show()
+        return self._gap
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
+        html = _html("predict", say("predict.title"), f"<p>{escape(self.question)}</p>{self._offer()}")
+        return self._shown().bundle(html, self.question, **options)
+
+    def _shown(self) -> Question:
         if self._widget is None:
-            self._widget = _form(self)
-        bundle = self._widget._repr_mimebundle_(**options)
-        bundle["text/plain"] = self.question
-        bundle["text/html"] = _html(
-            "predict", say("predict.title"), f"<p>{escape(self.question)}</p>{self._offer()}"
-        )
-        return bundle
+            self._widget = Question(self._card(), self._told)
+        return self._widget
+
+    def _show(self) -> None:
+        if self._widget is not None:
+            self._widget.show(self._card())
+
+    def _told(self, what: str, value: Any) -> None:
+        if what == "choose" and not self.locked:
+            self.choose(**{name: self.fields[name][index] for name, index in value.items()})
+        elif what == "lock" and value and self.complete:
+            self.lock()
+        elif what == "lock" and not value:
+            self.unlock()
+
+    def _card(self) -> dict[str, Any]:
+        gap = self._gap if self.locked else None
+        return {
+            "question": self.question,
+            "rows": [(name, _words(name), list(map(str, values))) for name, values in self.fields.items()],
+            "answers": {name: self.fields[name].index(value) for name, value in self.answers.items()},
+            "locked": self.locked,
+            "seen": None if gap is None else [self._seen(row) for row in gap.rows],
+            "sentence": "" if gap is None else gap.sentence,
+        }
+
+    def _seen(self, row: "Row") -> dict[str, Any]:
+        name, said, right, _ = row
+        values = self.fields.get(name, ())
+        other = [value for value in right if value not in values]
+        return {
+            "said": said,
+            "right": said in right,
+            "is": [values.index(value) for value in right if value in values],
+            "other": _shown(tuple(other)),
+        }
 
     def _offer(self) -> str:
         """What can be chosen, for a page without a kernel."""
@@ -75,25 +140,45 @@ class Prediction:
         return f"<ul>{''.join(items)}</ul>"
 
 
+Row = tuple[str, Value | None, tuple[Value, ...], Value | Collection[Value]]
+"""A field, what was said, what is right, and the fact as it was given."""
+
+
 class Gap:
-    """The gap between a prediction and what is: shown as a table, true where nothing was predicted wrong."""
+    """The gap between a prediction and what is: the same card again, true where nothing was predicted wrong."""
 
     def __init__(self, prediction: Prediction, facts: Mapping[str, Value | Collection[Value]]) -> None:
-        self.rows = [(name, prediction.answers.get(name), _right(fact), fact) for name, fact in facts.items()]
+        self._prediction, self._facts = prediction, dict(facts)
+
+    @property
+    def rows(self) -> list[Row]:
+        """Each field with what was said and what is."""
+        answers = self._prediction.answers
+        return [(name, answers.get(name), _right(fact), fact) for name, fact in self._facts.items()]
 
     def __bool__(self) -> bool:
         return all(said is None or said in right for _, said, right, _ in self.rows)
 
-    def _verdict(self, said: Value | None, right: Collection[Value]) -> str:
-        if said is None:
-            return say("predict.none")
-        return say("predict.right") if said in right else say("predict.wrong")
+    @property
+    def sentence(self) -> str:
+        """The gap in a sentence or two."""
+        gaps = [
+            say("predict.gap.one", what=_words(name), said=said, right=_shown(right))
+            for name, said, right, _ in self.rows
+            if said is not None and said not in right
+        ]
+        return " ".join(gaps) or say("predict.gap.none")
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        return self._prediction._shown().bundle(self._repr_html_(), repr(self), **options)
 
     def _repr_html_(self) -> str:
+        if not (self._prediction.locked or REVEAL):
+            return _html("gap", say("predict.gap"), f"<p>{escape(say('predict.hidden'))}</p>")
         head = "".join(f"<th>{escape(say(f'predict.{h}'))}</th>" for h in ("what", "said", "is", "verdict"))
         rows = "".join(
             f"<tr><td>{escape(_words(name))}</td><td>{'–' if said is None else escape(str(said))}</td>"
-            f"<td><b>{escape(_shown(right))}</b></td><td>{escape(self._verdict(said, right))}</td></tr>"
+            f"<td><b>{escape(_shown(right))}</b></td><td>{escape(_verdict(said, right))}</td></tr>"
             for name, said, right, _ in self.rows
         )
         return _html(
@@ -101,10 +186,18 @@ class Gap:
         )
 
     def __repr__(self) -> str:
+        if not (self._prediction.locked or REVEAL):
+            return say("predict.hidden")
         return "; ".join(
             f"{name}: {say('predict.said')} {'–' if said is None else said}, {say('predict.is')} {_shown(right)}"
             for name, said, right, _ in self.rows
         )
+
+
+def _verdict(said: Value | None, right: Collection[Value]) -> str:
+    if said is None:
+        return say("predict.none")
+    return say("predict.right") if said in right else say("predict.wrong")
 
 
 def _words(name: str) -> str:
@@ -130,29 +223,3 @@ def _kept() -> dict[str, dict[str, Value]]:
 
 def _html(kind: str, title: str, body: str) -> str:
     return f'<div class="kubedev-{kind}"><strong>{escape(title)}</strong>{body}</div>'
-
-
-def _form(prediction: Prediction) -> Any:
-    import ipywidgets as widgets
-
-    from kubedev.lab.controls import control
-
-    def row(name: str, values: tuple[Value, ...]) -> Any:
-        choice = control(
-            widgets.ToggleButtons,
-            options=[str(v) for v in values],
-            value=str(prediction.answers[name]) if name in prediction.answers else None,
-            style={"button_width": "auto"},
-        )
-        by_text = {str(v): v for v in values}
-        choice.observe(lambda change: prediction.choose(**{name: by_text[change["new"]]}), "value")
-        return control(widgets.HBox, [control(widgets.Label, _words(name), layout={"width": width}), choice])
-
-    width = f"{max(110, *(ceil(text_width(_words(name))) for name in prediction.fields))}px"
-
-    question = control(
-        widgets.HTML, _html("predict", say("predict.title"), f"<p>{escape(prediction.question)}</p>")
-    )
-    return control(
-        widgets.VBox, [question, *(row(name, values) for name, values in prediction.fields.items())]
-    )

@@ -13,6 +13,7 @@ from kubedev.views.path_state import (
     DeviceView,
     MessageView,
     NodeView,
+    PathControls,
     PathMode,
     PathState,
     PluginView,
@@ -36,6 +37,7 @@ def path_state(
     focus: str = "",
     forked_at: int | None = None,
     quiet: bool = False,
+    controls: PathControls | None = None,
 ) -> PathState:
     """What is drawn at a state; `step` of `total` is its place in the history, `node` the one drawn in full."""
     messages = tuple(_message(state, message) for message in state.messages)
@@ -54,6 +56,7 @@ def path_state(
         cached=sum(1 for pod in state.store.pods.values() if pod.node_name),
         quiet=quiet,
         forked_at=forked_at,
+        controls=controls,
     )
 
 

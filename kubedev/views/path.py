@@ -91,8 +91,10 @@ def _party(party: str, line: Part, state: PathState, message: MessageView | None
 def _your_controls(state: PathState) -> Part:
     assert state.controls is not None
     controls, off = state.controls, not state.controls.changing
-    pods = Choice(say("path.sample"), controls.samples, controls.sample, act("choose_sample"))
-    add = Button(say("path.add"), act("apply", sample=controls.sample), primary=True, disabled=off)
+    pods = Choice(say("path.sample"), controls.samples, controls.sample, ())
+    add = Button(
+        say("path.add"), act("apply", manifest="=control/sample", rename=True), primary=True, disabled=off
+    )
     paste = Button(say("path.paste"), act("paste"), disabled=off)
     keyed: dict[str, What] = {"sample": pods, "apply": add, "paste": paste}
     return Row(*(Knob(what, f"control/{name}") for name, what in keyed.items()), shares=(0, 0, 0), gap=6)

@@ -187,7 +187,8 @@ class StageView {
     const acts = run.whole.acts && !run.recorded;
     const act = (text, control) => {
       const action = text.startsWith("{") ? JSON.parse(text) : { do: text };
-      if (action.do === "ask") this.ask(run.whole.forms[action.form], control);
+      const form = run.whole.forms[action.do];
+      if (form) this.ask(form, action, control);
       else run.act(action, control);
     };
     this.scene = element("div", "kd-stage", root);
@@ -245,6 +246,14 @@ class StageView {
     this.where = element("span", "kd-where", this.mode);
     this.modeButton = element("button", "", this.mode);
     this.about = element("span", "kd-about", this.mode);
+    this.clock = element("span", "kd-clock", this.mode);
+    this.clockWord = element("span", "", this.clock);
+    this.acts = run.whole.bar.map(([label, action]) => {
+      const made = element("button", "", this.clock);
+      made.textContent = label;
+      made.onclick = () => run.act(action, "");
+      return made;
+    });
   }
 
   makeFolds(words) {
@@ -320,6 +329,8 @@ class StageView {
     this.showMode(where);
     if (this.code.textContent !== whole.code) this.code.textContent = whole.code;
     this.codeFold.hidden = !whole.code;
+    this.clockWord.textContent = whole.ticks[at]?.[2] ?? "";
+    for (const button of this.acts) button.disabled = run.recorded || whole.mode === "closed";
     this.showReport();
   }
 
@@ -385,7 +396,7 @@ class StageView {
   }
 
   /** Ask for what an action needs, at the control that wants it; what was typed stays until it is done. */
-  ask(form, control) {
+  ask(form, { do: _, ...about }, control) {
     const { run } = this;
     const open = this.form.hidden || this.form.dataset.control !== control;
     this.form.hidden = !open;
@@ -414,7 +425,7 @@ class StageView {
     this.form.onsubmit = (event) => {
       event.preventDefault();
       const given = [...this.form.querySelectorAll("[name]")].map((f) => [f.name, f.type === "number" ? Number(f.value) : f.value]);
-      run.act({ ...form.action, ...Object.fromEntries(given) }, control);
+      run.act({ ...about, ...form.action, ...Object.fromEntries(given) }, control);
       this.form.hidden = true;
     };
     this.place(this.form, control);

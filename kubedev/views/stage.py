@@ -43,11 +43,13 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One picture of a run, and how the slider marks it; `label` stands over a wedge or a square."""
+    """One picture of a run, and how the slider marks it; `label` stands over a wedge or a square, `clock` in the
+    bar."""
 
     picture: Picture
     kind: Kind = "message"
     label: str = ""
+    clock: str = ""
 
 
 class Stage(anywidget.AnyWidget):
@@ -55,7 +57,8 @@ class Stage(anywidget.AnyWidget):
 
     `on_action(action, at, control)` is called with an action, the index of the frame that was on show, and the key of
     the control that sent it; `on_seek(at)` when the reader goes to a frame; `on_width(width)` when the page measured
-    the column. `since` is the frame to begin with.
+    the column. `since` is the frame to begin with. `forms` are the fields that are asked for first, by the name of an
+    action; `bar` are buttons beside the clock: a label and an action.
     """
 
     _esm = (_HERE / "picture.js").read_text("utf-8") + (_HERE / "stage.js").read_text("utf-8")
@@ -71,6 +74,7 @@ class Stage(anywidget.AnyWidget):
         mode: Mode = "plain",
         play: bool = False,
         forms: Mapping[str, Any] | None = None,
+        bar: Sequence[tuple[str, Mapping[str, Any]]] = (),
         on_action: Callable[[Mapping[str, Any], int, str], None] | None = None,
         on_seek: Callable[[int], None] | None = None,
         on_width: Callable[[int], None] | None = None,
@@ -86,7 +90,7 @@ class Stage(anywidget.AnyWidget):
         self._frames = list(frames)
         self._at = len(frames) - 1 if since is None else since
         self._fields: dict[str, Any] = {"mode": mode, "play": play, "move": 0, "code": "", "ghost": None}
-        self._fields |= {"since": self._at, "report": None, "forms": dict(forms or {})}
+        self._fields |= {"since": self._at, "report": None, "forms": dict(forms or {}), "bar": list(bar)}
         self._once: dict[str, Any] = {}  # what the next message says, and the state of the page does not keep
         self._kept = self._page = len(frames)  # of the page's frames: how many still hold, how many it has
         self._news: set[str] = set()
@@ -254,4 +258,4 @@ _ONCE = {"at", "begin", "resume"}
 
 
 def _ticks(frames: Sequence[Frame]) -> list[list[str]]:
-    return [[frame.kind, frame.label] if frame.label else [frame.kind] for frame in frames]
+    return [[frame.kind, frame.label, frame.clock] for frame in frames]

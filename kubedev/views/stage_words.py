@@ -45,6 +45,7 @@ _WORDS = {
     "refused": "Refused, nothing changed",
 }
 
+register({"stage.clock": "t = {now} s"})
 register({f"stage.{name}": text for name, text in _WORDS.items()})
 
 STAGE_WORDS = {name: f"stage.{name}" for name in _WORDS}

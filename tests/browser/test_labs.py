@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.lab_server import LabServer
 from tests.notebooks.exercises import answers
 
-OURS = "svg, .kubedev-predict, .kubedev-gap, .kubedev-check"
+OURS = "svg, .kd-question, .kubedev-check"
 
 
 class Reader(CellPage):
@@ -68,23 +68,25 @@ def reader(request: pytest.FixtureRequest, chromium: Browser, lab_server: LabSer
 
 
 def _press_all(row: Locator) -> str:
-    """Press every option of a row, the last one with the mouse; the last one."""
-    row.evaluate("row => [...row.querySelectorAll('button')].forEach((button) => button.click())")
-    last = row.get_by_role("button").last
+    """Choose every option of a row, the last one with the mouse; the last one."""
+    for option in row.get_by_role("radio").all():
+        option.evaluate("(option) => option.click()")
+    last = row.get_by_role("radio").last
     last.click()
-    return last.inner_text()
+    return last.locator(".kd-text").inner_text()
 
 
-def _compared(output: Locator, said: list[str]) -> list[str]:
-    """Check a table of what was said and what is; the right answers."""
-    rows = output.locator(".kubedev-gap tbody tr")
-    expect(rows).to_have_count(len(said), timeout=SECONDS)
+def _compared(card: Locator, said: list[str]) -> list[str]:
+    """Check what was said beside what is; the right answers."""
+    rows = card.locator(".kd-choices")
+    expect(card).to_have_attribute("data-state", "seen", timeout=SECONDS)
     right = []
-    for chosen, row in zip(said, rows.all(), strict=True):
-        _, before, seen, verdict = row.locator("td").all_inner_texts()
+    for chosen, row, name in zip(said, rows.all(), card.locator(".kd-name").all(), strict=True):
+        before = row.locator("[aria-checked=true] .kd-text").inner_text()
+        seen = row.locator(".kd-choice.is .kd-text").all_inner_texts()
         assert before == chosen
-        assert verdict == ("as you said" if chosen in seen.split(" or ") else "not what you said: why?")
-        right.append(seen.split(" or ")[0])
+        expect(name.locator("b")).to_have_text("as you said" if chosen in seen else "not as you said")
+        right.append(seen[0])
     return right
 
 
@@ -158,16 +160,20 @@ class Lab:
         for cell_id, source in reader.sources.items():
             output = reader.run(cell_id)
             if asked := re.search(r"^(\w+) = predict\(", source, re.M):
-                forms[asked[1]] = output.locator(".widget-toggle-buttons")
-                said[asked[1]] = [_press_all(row) for row in forms[asked[1]].all()]
-                reader.idle()
-                reader.idle()  # what was pressed while a message was on its way came after it
+                forms[asked[1]] = output.locator(".kd-question")
+                said[asked[1]] = [_press_all(row) for row in forms[asked[1]].locator(".kd-choices").all()]
+                forms[asked[1]].get_by_role("button", name="Lock my prediction").click()
+                expect(forms[asked[1]]).to_have_attribute("data-state", "locked")
             if (gap := re.search(r"^(\w+)\.compare\(", source, re.M)) is not None:
-                right = _compared(output, said[gap[1]])
-                for answer, row in zip(right, forms[gap[1]].all(), strict=True):
-                    row.get_by_role("button", name=answer, exact=True).click()
-                reader.idle()
-                _compared(reader.run(cell_id), right)
+                form = forms[gap[1]]
+                right = _compared(output.locator(".kd-question"), said[gap[1]])
+                form.get_by_role("button", name="answer again").click()
+                expect(form).to_have_attribute("data-state", "choose", timeout=SECONDS)
+                for answer, row in zip(right, form.locator(".kd-choices").all(), strict=True):
+                    row.get_by_role("radio", name=answer, exact=True).click()
+                form.get_by_role("button", name="Lock my prediction").click()
+                _compared(form, right)
+                expect(form.locator(".kd-gap")).to_have_text("It is as you said.")
                 compared.add(gap[1])
             assert (cell_id, reader.pale(cell_id)) == (cell_id, [])
         assert compared == said.keys()

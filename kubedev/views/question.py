@@ -1,0 +1,73 @@
+"""A prediction on the page: choose, lock, see; right and wrong differ by mark, edge and words."""
+
+from collections.abc import Callable, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from kubedev.views.catalogue import register, say
+from kubedev.views.live import page_sheet
+
+__all__ = ["Question"]
+
+_HERE = Path(__file__).parent
+_WORDS = {
+    "choose": "choose",
+    "locked": "locked",
+    "seen": "seen",
+    "lock": "Lock my prediction",
+    "lock.done": "Locked",
+    "unlock": "unlock",
+    "again": "answer again",
+    "open": "{count} to choose: {names}",
+    "ready": "Lock it, and then run the next cells.",
+    "keys": "Keys: Tab to a row, ← → choose, Enter locks.",
+    "next": "Now run the next cells. What it is appears here by itself.",
+    "right": "as you said",
+    "wrong": "not as you said",
+    "said": "you said",
+    "said-it": "you said it",
+    "is": "it is",
+    "score": "{right} of {all}",
+    "why": "Why?",
+}
+register({f"question.{name}": text for name, text in _WORDS.items()})
+
+
+class Question(anywidget.AnyWidget):
+    """A question with its choices; `tell(what, value)` is called when the reader chooses, locks or unlocks.
+
+    `card` is all that is shown: question, rows (name, choices), answers (by name), locked, and what was seen.
+    """
+
+    _esm = (_HERE / "question.js").read_text("utf-8")
+    _css = page_sheet() + (_HERE / "question.css").read_text("utf-8")
+    card = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, card: Mapping[str, Any], tell: Callable[[str, Any], None]) -> None:
+        self._tell = tell
+        super().__init__(card={**card, "words": {n: _template(n) for n in _WORDS}})
+        self.on_msg(self._message)
+
+    def show(self, card: Mapping[str, Any]) -> None:
+        """Show another state of the card."""
+        self.card = {**card, "words": self.card["words"]}
+
+    def _message(self, _widget: object, content: Mapping[str, Any], _buffers: object) -> None:
+        for what in ("choose", "lock"):
+            if what in content:
+                self._tell(what, content[what])
+
+    def bundle(self, html: str, text: str, **options: Any) -> Any:
+        """Return the widget's own formats with HTML and text for where no kernel is."""
+        found = self._repr_mimebundle_(**options)
+        data = found[0] if isinstance(found, tuple) else found
+        return {**(data or {}), "text/html": html, "text/plain": text}
+
+
+def _template(name: str) -> str:
+    places = {word: f"{{{word}}}" for word in ("count", "names", "right", "all")}
+    return escape(say(f"question.{name}", **places), quote=False)
