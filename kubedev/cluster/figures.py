@@ -27,7 +27,7 @@ from kubedev.kubelet.pressure.usage import (
     Summary,
 )
 
-__all__ = ["is_watched", "looks", "machine_usage_set", "next_due", "next_look", "summary", "usage_set"]
+__all__ = ["looks", "machine_usage_set", "next_due", "next_look", "summary", "usage_set", "watched_nodes"]
 
 MAX_PID = 32768
 BYTES_PER_INODE = 16384
@@ -45,14 +45,12 @@ def machine_usage_set(state: ClusterState, event: e.MachineUsageSet) -> ClusterS
     return replace(state, machine_usage={**state.machine_usage, event.node: event.usage})
 
 
-def is_watched(state: ClusterState, node: str) -> bool:
-    """Whether figures of a node are known, so that its kubelet has something to look at."""
+def watched_nodes(state: ClusterState) -> list[str]:
+    """The nodes of which figures are known, so that their kubelets have something to look at, sorted."""
     pods = state.store.pods
-    return (
-        node in state.machine_usage
-        or state.kubelets[node].look is not None
-        or any(uid in pods and pods[uid].node_name == node for uid, _ in state.usage)
-    )
+    used = {pods[uid].node_name for uid, _ in state.usage if uid in pods} | set(state.machine_usage)
+    looked = {name for name, agent in state.kubelets.items() if agent.look is not None}
+    return sorted(name for name in used | looked if name in state.kubelets and name in state.store.nodes)
 
 
 def next_look(now: float) -> float:
@@ -62,7 +60,7 @@ def next_look(now: float) -> float:
 
 def next_due(state: ClusterState) -> float | None:
     """When a kubelet that has figures looks next; None where none has any."""
-    return next_look(state.now) if any(is_watched(state, node) for node in state.kubelets) else None
+    return next_look(state.now) if watched_nodes(state) else None
 
 
 def looks(state: ClusterState, before: float) -> Iterator[e.Event]:
@@ -72,10 +70,9 @@ def looks(state: ClusterState, before: float) -> Iterator[e.Event]:
     """
     if next_look(before) > state.now:
         return
-    for node in sorted(state.kubelets):
-        if node in state.store.nodes and is_watched(state, node):
-            figures = summary(state, node), summary(state, node, reclaimed=True)
-            yield e.OnKubelet(node, FiguresTaken(*figures))
+    for node in watched_nodes(state):
+        figures = summary(state, node), summary(state, node, reclaimed=True)
+        yield e.OnKubelet(node, FiguresTaken(*figures))
 
 
 def summary(state: ClusterState, node: str, reclaimed: bool = False) -> Summary:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedev.api.objects import Pod
+from kubedev.api.quantity import Quantity
 from kubedev.kubelet.pressure.critical import is_critical_pod
 from kubedev.kubelet.pressure.eviction import (
     EvictionConfig,
@@ -195,3 +196,34 @@ def test_nobody_goes_who_ranks_behind_one_that_stays(
         at = [each.uid for each in before].index(found.evicted[0])
         assert all(is_critical_pod(each) for each in before[:at])
         assert available < GI
+
+
+def before(first: Pod, second: Pod, used: Mapping[str, int | None]) -> int:
+    """What the kubelet compares two pods by under memory pressure, in its own words: -1 if `first` goes first."""
+    figures = [used[each.uid] for each in (first, second)]
+    if None in figures:
+        return cmp(figures[0] is not None, figures[1] is not None) or (
+            cmp(first.priority or 0, second.priority or 0)
+        )
+    amounts = [each.containers[0].requests.get("memory", Quantity()).value() for each in (first, second)]
+    over = [memory - amount for memory, amount in zip(figures, amounts, strict=True)]  # type: ignore[operator]
+    return (
+        cmp(over[0] <= 0, over[1] <= 0)
+        or cmp(first.priority or 0, second.priority or 0)
+        or cmp(over[1], over[0])
+    )
+
+
+def cmp(left: int, right: int) -> int:
+    return (left > right) - (left < right)
+
+
+@given(PODS)
+def test_the_order_is_that_of_comparing_two_by_two(given: list[tuple[str, int | None, int | None]]) -> None:
+    pods = [pod(f"p{i}", request, priority) for i, (request, priority, _) in enumerate(given)]
+    used = {each.uid: memory for each, (_, _, memory) in zip(pods, given, strict=True)}
+    stats = {each.uid: uses(each, memory) for each in pods if (memory := used[each.uid]) is not None}
+    ordered = [each.pod for each in rank(pods, stats, RankBy("memory")).ranked]
+    assert sorted(each.uid for each in ordered) == sorted(used)
+    for i, first in enumerate(ordered):
+        assert all(before(first, second, used) <= 0 for second in ordered[i + 1 :])

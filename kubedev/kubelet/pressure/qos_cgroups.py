@@ -74,7 +74,7 @@ class CgroupTree:
     def path(self, name: CgroupName) -> str:
         """The path below /sys/fs/cgroup. With systemd every level repeats its parents, and `-` becomes `_`."""
         if self.driver != "systemd":
-            return "/" + "/".join(name)
+            return "/" + "/".join(filter(None, name))
         path, prefix = "", ""
         for part in name:
             component = part.replace("-", "_")
