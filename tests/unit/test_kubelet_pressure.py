@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kubedev.api.objects import Pod
+from kubedev.cluster import events as e
 from kubedev.kubelet import events as k
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.pressure.settings import SettingsError
@@ -263,3 +264,38 @@ def test_what_pods_wrote_stands_beside_what_the_kernel_is_told() -> None:
     scores = {name: each.oom_score_adj for (kind, name), each in found.items() if kind == "container"}
     assert scores == {"c": 1000}
     assert [c.oom_score_adj for c in found["pod", "burstable"].children] == [875]
+
+
+def test_pressure_taints_the_node_and_the_scheduler_keeps_away() -> None:
+    with pressed() as lab:
+        lab.machine_uses("small", memory="3500Mi")
+        lab.advance(10)
+        assert [(t.key, t.effect) for t in lab.node("small").taints] == [
+            ("node.kubernetes.io/memory-pressure", "NoSchedule")
+        ]
+        lab.apply(
+            manifest("new", memory="1Mi").replace(
+                "nodeName: small", "nodeSelector: {kubernetes.io/hostname: small}"
+            )
+        )
+        message = next(c.message for c in lab.pod("new").conditions if c.type == "PodScheduled")
+        assert message.startswith(
+            "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated "
+            "taint {node.kubernetes.io/memory-pressure: }."
+        )
+        lab.machine_uses("small", memory=0)
+        lab.advance(310)
+        assert lab.node("small").taints == ()
+        assert lab.pod("new").node_name == "small"
+
+
+def test_what_a_silent_kubelet_could_not_say_is_said_when_it_is_heard_again() -> None:
+    with pressed() as lab:
+        lab.machine_uses("small", memory="3500Mi")
+        lab.advance(10)
+        lab.do(e.KubeletSilenced("small"))
+        lab.advance(60)
+        assert conditions(lab)["MemoryPressure"] == "Unknown"
+        lab.do(e.KubeletSilenced("small", False))
+        lab.advance(10)
+        assert conditions(lab)["MemoryPressure"] == "True"
