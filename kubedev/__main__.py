@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from kubedev import KUBERNETES_VERSION, __version__
+from kubedev.tools.console import Parser, flushed, prepared, reason, told
 
 __all__ = ["main"]
 
@@ -17,7 +18,7 @@ COMMANDS = {
         "kubedev.tools.kubelet",
         "be a kubelet's device manager on a socket directory, for any plugin",
     ),
-    "plugin": ("kubedev.wire.plugin_process", "be a device plugin, for any kubelet"),
+    "plugin": ("kubedev.tools.plugin", "be a device plugin, for any kubelet"),
     "devices": ("kubedev.tools.devices", "ask a kubelet who holds which devices, by NUMA node"),
     "slides": ("kubedev.tools.slides", "make slides of labs"),
 }
@@ -25,6 +26,17 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command named first in `argv` (by default the process's arguments); return the exit code."""
+    prepared()
+    try:
+        code = _run(argv)
+    except SystemExit as end:  # of the parser: help, or what is wrong with the arguments
+        sys.exit(flushed("kubedev", end.code if isinstance(end.code, int) else 0))
+    except OSError as error:
+        code = told("kubedev", reason(error))
+    return flushed("kubedev", code)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     options = _parser().parse_args(argv)
     module, _ = COMMANDS[options.command]
     try:
@@ -44,8 +56,8 @@ def _missing(command: str, name: str | None) -> str:
     return f"kubedev {command} needs the package {name}, which is not installed: `pip install kubedev-lab` brings it."
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         "kubedev",
         description="How Kubernetes manages devices: labs to step through, and tools for real plugins and kubelets.",
         epilog="commands:\n" + "\n".join(f"  {name:<9} {what}" for name, (_, what) in COMMANDS.items()),

@@ -1,12 +1,17 @@
 """What all tests share."""
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
 import pytest
 
 ROOT = Path(__file__).parents[1]
+
+# A shell starts what is in the background with SIGINT ignored, and what is started from here would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is slow now and then; that says nothing about the code. CI says the same of a commit each time, while
 # everybody else's run tries something new.

@@ -38,6 +38,7 @@ __all__ = [
     "obey",
     "set_count",
     "set_health",
+    "variable_name",
 ]
 
 
@@ -50,11 +51,20 @@ class PluginError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """The state of a plugin: the resource it serves, its devices, and what it wants to be asked."""
+    """The state of a plugin: the resource it serves, its devices, and what it wants to be asked.
+
+    `numa` is the number of NUMA nodes that its devices are spread over; by default as many as those it has lie on.
+    """
 
     resource: str
     devices: tuple[Device, ...] = ()
     options: DevicePluginOptions = OPTIONS
+    numa: int = -1
+
+    def __post_init__(self) -> None:
+        if self.numa < 0:
+            nodes = {node for device in self.devices for node in device.numa_nodes or ()}
+            object.__setattr__(self, "numa", len(nodes))
 
     @property
     def kind(self) -> str:
@@ -81,9 +91,8 @@ def set_health(plugin: Plugin, device_id: str, healthy: bool) -> Plugin:
 
 def set_count(plugin: Plugin, count: int) -> Plugin:
     """The plugin with `count` devices, spread anew over its NUMA nodes; those that stay keep their health."""
-    nodes = {node for device in plugin.devices for node in device.numa_nodes or ()}
     health = {device.id: device.health for device in plugin.devices}
-    devices = make_devices(count, len(nodes))
+    devices = make_devices(count, plugin.numa)
     return replace(plugin, devices=tuple(replace(d, health=health.get(d.id, HEALTHY)) for d in devices))
 
 
@@ -126,7 +135,7 @@ def container_answer(plugin: Plugin, device_ids: tuple[str, ...]) -> ContainerAl
     driver's files; `nvidia.com/gpu` gives NVIDIA_VISIBLE_DEVICES as well, which NVIDIA's runtime reads.
     """
     ids = ",".join(device_ids)
-    envs = [("KUBEDEV_" + "".join(c if c.isalnum() else "_" for c in plugin.resource).upper(), ids)]
+    envs = [(variable_name(plugin.resource), ids)]
     if plugin.resource == "nvidia.com/gpu":
         envs.append(("NVIDIA_VISIBLE_DEVICES", ids))
     nodes = [f"/dev/{plugin.kind}{device_id.removeprefix('d')}" for device_id in device_ids]
@@ -135,6 +144,28 @@ def container_answer(plugin: Plugin, device_ids: tuple[str, ...]) -> ContainerAl
         mounts=(Mount(f"/usr/local/{plugin.kind}", f"/opt/{plugin.kind}", read_only=True),),
         devices=tuple(DeviceSpec(node, node, "rw") for node in nodes),
         annotations=((f"{plugin.resource}.devices", ids),),
+    )
+
+
+def variable_name(resource: str) -> str:
+    """The variable that names a container's devices of a resource; two resources never have the same.
+
+    Letters become capitals, the dots of the domain and the slash `_`. What else there is is spelled in small letters,
+    which stand for nothing else: `a.com/b-c` gives `KUBEDEV_A_COM_B_dash_C`.
+    """
+    domain, _, kind = resource.partition("/")
+    place = "_".join("".join(map(_spelled, label)) for label in domain.split("."))
+    return f"KUBEDEV_{place}_{''.join(map(_spelled, kind))}"
+
+
+_SPELLED = {"-": "_dash_", "_": "_low_", ".": "_dot_", "/": "_slash_"}
+
+
+def _spelled(char: str) -> str:
+    if char.isascii() and (char.isdigit() or char.islower()):
+        return char.upper()
+    return _SPELLED.get(char) or (
+        f"_cap_{char}" if char.isascii() and char.isupper() else f"_u{ord(char):x}_"
     )
 
 

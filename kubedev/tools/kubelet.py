@@ -5,7 +5,6 @@ a real kubelet writes it, so that it can be stopped and started again.
 """
 
 import argparse
-import json
 import os
 import sys
 import threading
@@ -18,7 +17,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from kubedev.api.objects import Container, Node, Pod
-from kubedev.api.quantity import Quantity
+from kubedev.api.quantity import Quantity, QuantityError
 from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.events import (
     ContainerExited,
@@ -35,15 +34,23 @@ from kubedev.kubelet.kubelet import new_kubelet, step
 from kubedev.kubelet.pods import api_phase
 from kubedev.kubelet.topology.merge import NUMAInfo
 from kubedev.kubelet.topology.topology import BEST_EFFORT, TopologyManager
+from kubedev.tools.console import Ending, Parser, is_terminal, json_line, reason, told, write
 from kubedev.tools.kubelet_lines import Line, capacity_line, device_lines, effect_line, event_line, why_line
 from kubedev.wire.grpc_transport import GrpcTransport
 from kubedev.wire.kubelet_wire import KubeletWire
-from kubedev.wire.lines import at_end_signals, read_lines
-from kubedev.wire.sockets import CHECKPOINT, KUBELET_SOCKET, SocketDirectoryError, require_unix_sockets
+from kubedev.wire.lines import read_lines
+from kubedev.wire.sockets import (
+    CHECKPOINT,
+    KUBELET_SOCKET,
+    SocketDirectoryError,
+    read_checkpoint,
+    require_unix_sockets,
+)
 
 __all__ = ["CommandError", "KubeletTool", "main"]
 
 NODE_STATUS_PERIOD = 10.0  # seconds, as in a real kubelet
+COMMANDS_AHEAD = 100  # so many may wait; who sends more has to wait too
 USAGE = {
     "allocate POD RESOURCE=N[,RESOURCE=N]": "a pod with one container comes to this node",
     "release POD": "the pod is deleted",
@@ -74,7 +81,9 @@ class KubeletTool:
     def __init__(self, directory: str, numa: int, say: Say, pod_resources: str | None = None) -> None:
         self.directory = os.path.abspath(directory)
         self._say = say
-        self._inbox: SimpleQueue[KubeletEvent | str] = SimpleQueue()
+        self._inbox: SimpleQueue[KubeletEvent | str | None] = SimpleQueue()
+        self._room = threading.Semaphore(COMMANDS_AHEAD)
+        self._ended = False
         self._advanced = 0.0
         self.state = new_kubelet(Node("node", capacity=HUGE, allocatable=HUGE), self.directory)
         if numa:
@@ -88,9 +97,13 @@ class KubeletTool:
             "socket": os.path.join(self.directory, KUBELET_SOCKET),
             "pod_resources": transport.pod_resources,
         }
-        self._say({"event": "listening", **sockets})
-        self._start(reboot=True)
-        self._apply(SourcesReady())
+        try:
+            self._say({"event": "listening", **sockets})
+            self._start(reboot=True)
+            self._apply(SourcesReady())
+        except BaseException:
+            self._wire.close()
+            raise
 
     @property
     def now(self) -> float:
@@ -98,11 +111,21 @@ class KubeletTool:
         return time.monotonic() + self._advanced
 
     def post(self, command: str) -> None:
-        """Hand in a command, from any thread."""
+        """Hand in a command, from any thread but the one that runs; waits where too many others wait."""
+        self._room.acquire()
         self._inbox.put(command)
 
+    def end(self) -> None:
+        """End at once, whatever waits. From any thread, and from a signal's handler."""
+        self._ended = True
+        self._inbox.put(None)
+
+    def abandon(self) -> None:
+        """Remove the sockets, from any thread: the process is about to end as it is."""
+        self._wire.abandon()
+
     def run(self) -> None:
-        """Work until `quit`."""
+        """Work until `quit`, or `end`."""
         try:
             while self._next():
                 pass
@@ -111,13 +134,16 @@ class KubeletTool:
 
     def _next(self) -> bool:
         try:
-            item = self._inbox.get(timeout=NODE_STATUS_PERIOD)
+            item: KubeletEvent | str | None = self._inbox.get(timeout=NODE_STATUS_PERIOD)
         except Empty:
             item = NodeStatusDue()
+        if self._ended or item is None:
+            return False
         if not isinstance(item, str):
             self._apply(item)
             self._wire.handled(item)
             return True
+        self._room.release()
         words = item.split()
         if words == ["quit"]:
             return False
@@ -161,8 +187,9 @@ class KubeletTool:
 
     def _read_checkpoint(self) -> str | None:
         try:
-            return Path(self.directory, CHECKPOINT).read_text(errors="replace")
-        except FileNotFoundError:
+            return read_checkpoint(self.directory)
+        except SocketDirectoryError as error:
+            self._say({"event": "error", "error": str(error)})
             return None
 
     def _write_checkpoint(self) -> None:
@@ -172,10 +199,11 @@ class KubeletTool:
             return
         new = Path(self.directory, f".{CHECKPOINT}")
         try:
-            new.write_text(text)
+            with open(new, "w", encoding="utf-8", opener=_for_its_owner) as file:
+                file.write(text)
             new.rename(Path(self.directory, CHECKPOINT))
         except OSError as error:  # a kubelet goes on, too
-            self._say({"event": "error", "error": f"{CHECKPOINT} cannot be written: {error}"})
+            self._say({"event": "error", "error": f"{CHECKPOINT} cannot be written: {reason(error)}"})
         self._written = text
 
     # Commands
@@ -251,25 +279,37 @@ class KubeletTool:
         self._apply(NodeStatusDue())
 
 
+def _for_its_owner(path: str, flags: int) -> int:
+    """Open a file that nobody else may read, as a real kubelet's checkpoint; one that was left half-written goes."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    return os.open(path, flags | os.O_EXCL, 0o600)
+
+
 def parse_requests(text: str) -> dict[str, Quantity]:
-    """Read `example.com/gpu=2,example.com/nic=1`. Raises CommandError."""
-    limits = {}
+    """Read `example.com/gpu=2,example.com/nic=1k`: quantities that are whole numbers. Raises CommandError."""
+    limits: dict[str, Quantity] = {}
     for part in text.split(","):
         resource, _, count = part.partition("=")
-        if not resource or not count.isdecimal() or resource in limits:
+        try:
+            quantity = Quantity.parse(count)
+        except QuantityError:
+            quantity = Quantity(-1)
+        whole = quantity.exponent >= 0 or quantity.mantissa % 10**-quantity.exponent == 0
+        if not resource or quantity.sign() < 0 or not whole or resource in limits:
             raise CommandError(
                 f"{part!r}: expected RESOURCE=N once a resource, for example example.com/gpu=2"
             )
-        limits[resource] = Quantity.of(int(count))
+        limits[resource] = quantity
     return limits
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Be a kubelet's device manager until `quit`, SIGTERM or Ctrl-C; the exit code is 1 where it cannot be.
+    """Be a kubelet's device manager until `quit` or a signal; the exit code is 1 where it cannot be.
 
     On a terminal it shows a live view, elsewhere it prints one JSON object a line.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         "kubedev kubelet",
         description="A kubelet's device manager on a socket directory, for any real plugin.",
         epilog="\n".join(["commands on standard input:", *(f"  {c:<38}{what}" for c, what in USAGE.items())]),
@@ -289,33 +329,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--numa: expected 0 to 8 NUMA nodes, got {options.numa}")
     try:
         require_unix_sockets()
-        if sys.stdin.isatty() and sys.stdout.isatty():
+        if is_terminal(0) and is_terminal(1):
             from kubedev.tools.kubelet_view import run_on_terminal
 
             run_on_terminal(options.dir, options.numa, options.pod_resources)
         else:
             _run_with_lines(options.dir, options.numa, options.pod_resources)
     except SocketDirectoryError as error:
-        print(f"kubedev kubelet: {error}", file=sys.stderr)
-        return 1
+        return told("kubedev kubelet", str(error))
     return 0
 
 
 def _run_with_lines(directory: str, numa: int, pod_resources: str | None) -> None:
-    tool = KubeletTool(directory, numa, _print, pod_resources)
-    at_end_signals(lambda: tool.post("quit"))
+    ending = Ending()
+    tool = KubeletTool(
+        directory, numa, lambda line: write(json_line(line), lambda: ending.asked), pod_resources
+    )
+    ending.of(tool.end, tool.abandon)
 
     def read() -> None:
-        for line in read_lines(sys.stdin.fileno()):
+        for line in read_lines(0):
             tool.post(line)
 
     threading.Thread(target=read, daemon=True).start()
     tool.run()
-
-
-def _print(line: Line) -> None:
-    with suppress(BrokenPipeError):  # nobody reads any more
-        print(json.dumps(line, ensure_ascii=False), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 `event` names the kind; the other keys are named like the fields of Kubernetes' messages.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from kubedev.api.names import is_extended_resource_name
 from kubedev.kubelet.devices.allocation import DevicesToAllocate
 from kubedev.kubelet.devices.device_manager import AllocationDecision
 from kubedev.kubelet.devices.devices import DeviceManagerState
+from kubedev.kubelet.devices.holdings import Holding, condition_of, who_holds, without_record
 from kubedev.kubelet.events import (
     Answered,
     Ask,
@@ -46,19 +47,20 @@ def event_line(state: KubeletState, event: KubeletEvent) -> Line | None:
                 "endpoint": request.endpoint,
             }
         case ListReceived(client, devices):
-            healthy = sum(device.health == HEALTHY for device in devices)
-            return {
+            line: Line = {
                 "event": "list",
                 "resource": _resource(state, client),
                 "devices": len(devices),
-                "healthy": healthy,
+                "healthy": sum(device.health == HEALTHY for device in devices),
             }
+            odd = sum(not _is_utf8(device.id) for device in devices)
+            return {**line, "not_utf8": odd} if odd else line
         case StreamEnded(client, error):
             resource = _resource(state, client)
             return {"event": "stream ended", "resource": resource, "error": error} if resource else None
         case Answered(call_id, answer) if call_id in state.talks:
             call = state.talks[call_id].call
-            line: Line = {"event": "answer", "resource": call.resource, "method": call.method}
+            line = {"event": "answer", "resource": call.resource, "method": call.method}
             if isinstance(answer, RpcError):
                 return {**line, "error": str(answer)}
             return line if isinstance(answer, Empty) else {**line, "answer": _readable(answer)}
@@ -117,33 +119,49 @@ def capacity_line(state: KubeletState) -> Line:
 
 
 def device_lines(state: KubeletState) -> list[Line]:
-    """One line a resource: its plugin, and its devices with health, NUMA nodes and the pod that holds them."""
+    """One line a resource: its plugin, and its devices with health, NUMA nodes and the pod that holds them.
+
+    A device that a pod holds and the plugin no longer lists is `not listed`, as long as it is held. One that is taken
+    though no record says by whom has a `note`.
+    """
     manager = state.devices
-    holders = {
-        (resource, device): pod
-        for pod, containers in manager.pod_devices.items()
-        for resources in containers.values()
-        for resource, info in resources.items()
-        for device in info.devices
-    }
+    held = {(held.resource, held.device): held for held in who_holds(manager)}
+    taken = {*held, *without_record(manager)}
+    listed = manager.healthy_devices.keys() | manager.unhealthy_devices.keys()
     lines = []
-    for resource in sorted(manager.healthy_devices.keys() | manager.unhealthy_devices.keys()):
-        endpoint = manager.endpoint(resource)
+    for resource in sorted(listed | {resource for resource, _ in taken}):
         known = manager.all_devices.get(resource, {})
-        healthy = manager.healthy_devices.get(resource, frozenset())
-        ids = list(known) + sorted(d for r, d in holders if r == resource and d not in known)
-        devices = [
-            {
-                "id": id_,
-                "health": HEALTHY if id_ in healthy else "Unhealthy",
-                "numa_nodes": known[id_].numa_nodes if id_ in known else None,
-                "pod": holders.get((resource, id_)),
-            }
-            for id_ in ids
-        ]
+        ids = [id_ for id_ in known if condition_of(manager, resource, id_) != "not listed"]
+        ids += _sorted({id_ for r, id_ in taken if r == resource}.difference(ids))
+        devices = [_device(manager, resource, id_, held.get((resource, id_)), taken) for id_ in ids]
+        endpoint = manager.endpoint(resource)
         plugin = endpoint.phase if endpoint else "absent"
         lines.append({"event": "devices", "resource": resource, "plugin": plugin, "devices": devices})
     return lines
+
+
+def _device(
+    manager: DeviceManagerState,
+    resource: str,
+    id_: str,
+    held: Holding | None,
+    taken: Collection[tuple[str, str]],
+) -> Line:
+    device = manager.all_devices.get(resource, {}).get(id_)
+    condition = condition_of(manager, resource, id_)
+    if condition == "not listed":
+        nodes = list(held.numa_nodes) if held and held.numa_nodes else None
+    else:
+        nodes = None if device is None or device.numa_nodes is None else list(device.numa_nodes)
+    line: Line = {
+        "id": id_,
+        "health": condition if condition == "not listed" else condition.capitalize(),
+        "numa_nodes": nodes,
+        "pod": held.pod_uid if held else None,
+    }
+    if held is None and (resource, id_) in taken:
+        line["note"] = "taken without a record: no pod holds it, and none can get it"
+    return line
 
 
 def why_line(record: PodRecord) -> Line:
@@ -193,6 +211,11 @@ def _decision(decision: DevicesToAllocate) -> Line:
             for s in decision.steps
         ],
     }
+
+
+def _is_utf8(text: str) -> bool:
+    """Whether a text came as UTF-8; other bytes are kept as lone surrogates, and are shown as their escapes."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _resource(state: KubeletState, client: int) -> str:

@@ -1,8 +1,6 @@
 """The live view of `kubedev kubelet` on a terminal: resources, pods, what happened, and the command typed."""
 
-import json
 import os
-import sys
 import termios
 import threading
 import tty
@@ -15,36 +13,47 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from kubedev.api.messages import HEALTHY
 from kubedev.kubelet.kubelet import KubeletState
 from kubedev.kubelet.pods import api_phase
+from kubedev.tools.console import Ending, json_line, visible
 from kubedev.tools.kubelet import KubeletTool
 from kubedev.tools.kubelet_lines import Line, capacity_line, device_lines
-from kubedev.wire.lines import at_end_signals
 
 __all__ = ["run_on_terminal", "typed", "view"]
 
+LEAVE = b"\x1b[?1049l\x1b[?25h"  # the alternate screen, with the cursor shown again
 SHOWN = 64  # devices of a resource; a terminal has no room for thousands
 
 
 def run_on_terminal(directory: str, numa: int, pod_resources: str | None = None) -> None:
     """Run the tool with a live view until it ends. Raises SocketDirectoryError."""
     log: deque[Line] = deque(maxlen=500)
+    before = termios.tcgetattr(0)
+    ending = Ending()
     tool = KubeletTool(directory, numa, log.append, pod_resources)
-    at_end_signals(lambda: tool.post("quit"))
+
+    def at_last() -> None:
+        tool.abandon()
+        os.write(1, LEAVE)
+        termios.tcsetattr(0, termios.TCSANOW, before)
+
+    ending.of(tool.end, at_last)
     console = Console()
     line = [""]
 
     def read() -> None:
-        for text, complete in typed(keys(sys.stdin.fileno())):
+        for text, complete in typed(keys(0)):
             line[0] = "" if complete else text
-            if complete:
+            if complete and text.split() == ["quit"]:
+                tool.end()
+            elif complete:
                 tool.post(text)
+        tool.end()  # the terminal is gone
 
     def now() -> RenderableType:
         return view(tool.state, list(log), line[0], console.height)
 
-    with letter_by_letter(sys.stdin.fileno()), Live(console=console, screen=True, get_renderable=now):
+    with letter_by_letter(0), Live(console=console, screen=True, get_renderable=now):
         threading.Thread(target=read, daemon=True).start()
         tool.run()
 
@@ -68,7 +77,7 @@ def _resources(state: KubeletState) -> Table:
     for line in device_lines(state):
         resource = line["resource"]
         table.add_row(
-            resource,
+            Text(visible(resource)),
             line["plugin"],
             str(counts["capacity"].get(resource, "-")),
             str(counts["allocatable"].get(resource, "-")),
@@ -77,13 +86,15 @@ def _resources(state: KubeletState) -> Table:
     return table
 
 
+MARKS = {"Unhealthy": ("✕", "red"), "not listed": ("?", "yellow")}
+
+
 def _devices(devices: Sequence[Line]) -> Text:
     text = Text()
     for device in devices[:SHOWN]:
-        style = "" if device["health"] == HEALTHY else "red"
-        mark = ("■" if device["pod"] else "□") if device["health"] == HEALTHY else "✕"
-        holder = f"({device['pod']})" if device["pod"] else ""
-        text.append(f"{mark} {device['id'][:20]}{holder} ", style)
+        mark, style = MARKS.get(device["health"], ("■" if device["pod"] else "□", ""))
+        holder = device["pod"] or ("taken, no record" if "note" in device else "")
+        text.append(visible(f"{mark} {device['id'][:20]}{f'({holder})' if holder else ''} "), style)
     if len(devices) > SHOWN:
         text.append(f"and {len(devices) - SHOWN} more")
     return text
@@ -92,7 +103,8 @@ def _devices(devices: Sequence[Line]) -> Text:
 def _pods(state: KubeletState) -> Table:
     table = Table("Pod", "Phase", "Message", expand=True)
     for uid, record in state.pods.items():
-        table.add_row(uid, api_phase(record), " ".join(filter(None, (record.reason, record.message))))
+        message = " ".join(filter(None, (record.reason, record.message)))
+        table.add_row(Text(visible(uid)), api_phase(record), Text(visible(message)))
     return table
 
 
@@ -110,7 +122,7 @@ def _sentences(line: Line) -> Iterator[str]:
 
 
 def _short(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return visible(value) if isinstance(value, str) else json_line(value)
 
 
 def keys(descriptor: int) -> Iterator[str]:
@@ -120,11 +132,14 @@ def keys(descriptor: int) -> Iterator[str]:
 
 
 def typed(parts: Iterator[str]) -> Iterator[tuple[str, bool]]:
-    """The command line after each key: its text, and whether it was ended. Backspace and Ctrl-U work."""
+    """The command line after each key: its text, and whether it was ended. Backspace and Ctrl-U work.
+
+    Ctrl-D is `quit`.
+    """
     line = ""
     for key in (key for part in parts for key in part):
-        if key in "\r\n":
-            yield line, True
+        if key in "\r\n" or (key == "\x04" and not line):  # Ctrl-D
+            yield "quit" if key == "\x04" else line, True
             line = ""
             continue
         if key in "\x7f\b":

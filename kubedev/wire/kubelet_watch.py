@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 __all__ = ["KubeletWatch", "identity"]
 
@@ -11,11 +12,8 @@ Identity = tuple[int, int] | None
 
 
 def identity(path: str) -> Identity:
-    """Tells one kubelet.sock from the next one; None where there is none."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
+    """Tells one kubelet.sock from the next one. Raises OSError where none is seen, or may not be seen."""
+    status = os.stat(path)
     return status.st_ino, status.st_mtime_ns
 
 
@@ -41,13 +39,14 @@ class KubeletWatch:
             self._thread.join()
 
     def _run(self) -> None:
-        """A directory that is missing, or was made anew, is watched as soon as it is there."""
+        """A directory that is missing or may not be read, or was made anew, is looked at twice a second."""
         while not self._stopping.is_set():
             inode = self._inode()
-            if inode is None:
-                self._stopping.wait(0.5)
-            else:
-                self._watch(inode)
+            if inode is not None:
+                with suppress(OSError, RuntimeError):  # it may not be read, or the system has no more watches
+                    self._watch(inode)
+            self._on_change()
+            self._stopping.wait(0.5)
 
     def _watch(self, inode: int) -> None:
         from watchfiles import watch  # late, so that its import does not delay the first registration

@@ -143,6 +143,11 @@ class KubeletWire:
             self._close(connection)
         return bool(dropped)
 
+    def abandon(self) -> None:
+        """Remove the sockets and leave all else: for a process that is about to end, from any thread."""
+        for listener in self._listeners:
+            listener.abandon()
+
     def restart(self) -> None:
         """End the kubelet's end of everything, and listen anew: plugins see a new kubelet.sock."""
         self.close()
@@ -150,8 +155,9 @@ class KubeletWire:
 
     def close(self) -> None:
         """Stop listening and close all connections."""
-        while self._listeners:
-            self._listeners.pop().stop()
+        for listener in reversed(self._listeners):
+            listener.stop()
+        self._listeners.clear()
         self._replies.clear()
         self._agents.clear()
         for connection in list(self._connections):

@@ -83,12 +83,18 @@ class MemoryListener:
         """Serve no more; plugins wait for the next kubelet."""
         self._transport.on_register = None
 
+    def abandon(self) -> None:
+        """There is no file."""
+
 
 class MemoryPodResources:
     """The PodResources API while it is served."""
 
     def __init__(self, transport: MemoryTransport) -> None:
         self._transport = transport
+
+    def abandon(self) -> None:
+        """There is no file."""
 
     def stop(self) -> None:
         """Serve no more."""

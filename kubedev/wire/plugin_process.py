@@ -1,98 +1,69 @@
-"""A real plugin as a process: `kubedev plugin`, and the handle of a parent that starts one.
+"""A real plugin as a process of its own: the handle of a parent that starts one, and what the process runs.
 
 Little is imported before the plugin serves, so that it is there soon.
 """
 
-import argparse
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 from kubedev.api.messages import VERSION, Device, DevicePluginOptions
-from kubedev.deviceplugin.plugin import Plugin, PluginError, make_devices, obey
+from kubedev.deviceplugin.plugin import Plugin, obey
 from kubedev.wire.lines import at_end_signals, read_lines
 from kubedev.wire.transport import OnPluginEvent, PluginEvent
 
-__all__ = ["PluginProcess", "main"]
-
-KUBELET_SOCKET_PATH = "/var/lib/kubelet/device-plugins/kubelet.sock"
-COMMANDS = "commands on standard input: unhealthy ID, healthy ID, set COUNT, stop"
+__all__ = ["PluginProcess"]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run a device plugin until it is stopped; the exit code is 1 where the kubelet refused it.
-
-    Prints what happens: sentences on a terminal, elsewhere one JSON object a line (transport.PluginEvent).
-    """
+def _main(kubelet_socket: str) -> int:
+    """Run the plugin that the parent sends as the first line; it stops when the parent is gone."""
     commands: list[str] = []
     post = commands.append  # until the plugin runs
     at_end_signals(lambda: post("stop"))
-    parser = _parser()
-    options = parser.parse_args(argv)
     lines = read_lines(sys.stdin.fileno())
-    try:
-        plugin, version = _plugin(options, lines)
-    except PluginError as error:
-        parser.error(str(error))
+    first = next(lines, None)
+    if first is None:
+        return 0
     from kubedev.wire.plugin_runner import PluginRunner
 
-    tell = _print_sentence if sys.stdout.isatty() else _print_json
-    runner = PluginRunner(plugin, options.kubelet_socket, tell, version)
+    plugin, version = _received(json.loads(first))
+    runner = PluginRunner(plugin, kubelet_socket, _print_json, version)
     post = runner.post
     for command in commands:
         post(command)
-    threading.Thread(target=_read_commands, args=(lines, runner, options.child), daemon=True).start()
+    threading.Thread(target=_read_commands, args=(lines, runner), daemon=True).start()
     return runner.run()
 
 
-def _parser() -> argparse.ArgumentParser:
-    description = f"A device plugin for any kubelet; {COMMANDS}."
-    parser = argparse.ArgumentParser("kubedev plugin", description=description)
-    parser.add_argument("--resource", default="example.com/gpu", help="what it serves (default: %(default)s)")
-    parser.add_argument("--devices", type=int, default=1, help="how many devices, d0 and on (default: 1)")
-    parser.add_argument("--numa", type=int, default=0, help="NUMA nodes they are spread over (default: none)")
-    parser.add_argument("--kubelet-socket", default=KUBELET_SOCKET_PATH, help="default: %(default)s")
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    return parser
+def _sent(plugin: Plugin, version: str) -> str:
+    """A plugin as a line for the process that is to be it."""
+    options = plugin.options.pre_start_required, plugin.options.get_preferred_allocation_available
+    devices = [(d.id, d.health, d.numa_nodes) for d in plugin.devices]
+    return json.dumps([plugin.resource, devices, options, plugin.numa, version])
 
 
-def _plugin(options: argparse.Namespace, lines: Iterator[str]) -> tuple[Plugin, str]:
-    """The plugin of the options; a parent of ours sends it as the first line instead, any devices in it."""
-    if not options.child:
-        return Plugin(options.resource, make_devices(options.devices, options.numa)), VERSION
-    sent = json.loads(next(lines))
-    devices = tuple(Device(i, health, nodes and tuple(nodes)) for i, health, nodes in sent["devices"])
-    return Plugin(sent["resource"], devices, DevicePluginOptions(*sent["options"])), sent["version"]
+def _received(sent: list[Any]) -> tuple[Plugin, str]:
+    resource, devices, options, numa, version = sent
+    made = tuple(Device(id_, health, nodes and tuple(nodes)) for id_, health, nodes in devices)
+    return Plugin(resource, made, DevicePluginOptions(*options), numa), version
 
 
-def _read_commands(lines: Iterator[str], runner: Any, stop_at_end: bool) -> None:
+def _read_commands(lines: Iterator[str], runner: Any) -> None:
     for line in lines:
         if line.strip():
             runner.post(line)
-    if stop_at_end:  # the parent is gone
-        runner.post("stop")
+    runner.post("stop")
 
 
 def _print_json(event: PluginEvent) -> None:
     with suppress(BrokenPipeError):  # nobody reads any more
         print(json.dumps(event.fields()), flush=True)
-
-
-def _print_sentence(event: PluginEvent) -> None:
-    match event.event:
-        case "changed":
-            text = f"lists {event.devices} devices, {event.healthy} of them healthy"
-        case "away":
-            text = f"waits for a kubelet ({event.error})"
-        case _:
-            text = " ".join(part for part in (event.event, event.socket, event.error) if part)
-    print(text, flush=True)
 
 
 class PluginProcess:
@@ -128,7 +99,7 @@ class PluginProcess:
     def start(self) -> None:
         """Start the process, which serves and registers, and again with each new kubelet."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, "--child", "--kubelet-socket", self._kubelet_socket],
+            [sys.executable, "-m", __name__, self._kubelet_socket],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -136,19 +107,7 @@ class PluginProcess:
             start_new_session=True,  # Ctrl-C is for the parent, which ends its plugins in order
         )
         self._reader.start()
-        self._write(
-            json.dumps(
-                {
-                    "resource": self._plugin.resource,
-                    "devices": [(d.id, d.health, d.numa_nodes) for d in self._plugin.devices],
-                    "options": (
-                        self._plugin.options.pre_start_required,
-                        self._plugin.options.get_preferred_allocation_available,
-                    ),
-                    "version": self._version,
-                }
-            )
-        )
+        self._write(_sent(self._plugin, self._version))
 
     def set_health(self, device_id: str, healthy: bool) -> None:
         """Turn a device healthy or unhealthy. Raises PluginError."""
@@ -208,4 +167,4 @@ class PluginProcess:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(_main(sys.argv[1]))

@@ -5,6 +5,7 @@ One loop takes everything from one inbox: commands, changes of kubelet.sock, the
 """
 
 import os
+import threading
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
@@ -25,6 +26,7 @@ NOT_THERE = ("Unavailable", "DeadlineExceeded", "Canceled")  # codes of a Regist
 @dataclass(frozen=True, slots=True)
 class _Command:
     text: str
+    waited: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,18 @@ class _Replied:
 
 
 class PluginRunner:
-    """Runs one plugin until it is told to stop or the kubelet refuses it."""
+    """Runs one plugin until it is told to stop or the kubelet refuses it.
+
+    Of the commands of who is willing to wait, at most `ahead` are waiting.
+    """
 
     def __init__(
-        self, plugin: Plugin, kubelet_socket: str, on_event: OnPluginEvent, version: str = VERSION
+        self,
+        plugin: Plugin,
+        kubelet_socket: str,
+        on_event: OnPluginEvent,
+        version: str = VERSION,
+        ahead: int = 100,
     ) -> None:
         self._plugin = plugin
         self._kubelet_socket = os.path.abspath(kubelet_socket)
@@ -52,6 +62,7 @@ class PluginRunner:
         self._version = version
         self._inbox: SimpleQueue[_Command | _Look | _Replied] = SimpleQueue()
         self._watch = KubeletWatch(directory, lambda: self._inbox.put(_Look()))
+        self._room = threading.Semaphore(ahead)
         self._life = "away"
         self._kubelet: Identity = None
         self._server: PluginServer | None = None
@@ -59,10 +70,24 @@ class PluginRunner:
         self._attempt = 0
         self._told_away = False
         self._exit_code = 0
+        self._end = ""
 
-    def post(self, command: str) -> None:
-        """Hand in a command: `unhealthy ID`, `healthy ID`, `set COUNT`, `stop` or `kill`. From any thread."""
-        self._inbox.put(_Command(command.strip()))
+    def post(self, command: str, wait: bool = False) -> None:
+        """Hand in a command: `unhealthy ID`, `healthy ID`, `set COUNT`, `stop` or `kill`. From any thread.
+
+        `stop` and `kill` overtake all others.
+        """
+        command = command.strip()
+        if command in ("stop", "kill") and not wait:
+            self._end = self._end or command
+        elif wait:
+            self._room.acquire()
+        self._inbox.put(_Command(command, wait))
+
+    def abandon(self) -> None:
+        """Remove the socket, from any thread: the process is about to end."""
+        if self._server and self._server.owns_path():
+            os.unlink(self._path)
 
     def run(self) -> int:
         """Run to the end; returns the exit code, 1 where the kubelet refused or no socket could be made."""
@@ -77,10 +102,11 @@ class PluginRunner:
         except SocketDirectoryError as error:
             self._tell("error", error=str(error))
             self._exit_code = 1
-        self._watch.stop()
-        self._end_registration()
-        if self._server:
-            self._server.stop()
+        finally:
+            self._watch.stop()
+            self._end_registration()
+            if self._server:
+                self._server.stop()
         self._tell("stopped")
         return self._exit_code
 
@@ -92,8 +118,13 @@ class PluginRunner:
             if self._kubelet:
                 self._advance("retry")
             return
+        if self._end:
+            self._obey(self._end)
+            return
         match message:
-            case _Command(text):
+            case _Command(text, waited):
+                if waited:
+                    self._room.release()
                 self._obey(text)
             case _Look():
                 self._look()
@@ -101,9 +132,12 @@ class PluginRunner:
                 self._replied(error)
 
     def _look(self) -> None:
-        before, self._kubelet = self._kubelet, identity(self._kubelet_socket)
-        if self._kubelet is None:
-            self._tell_away(f"{self._kubelet_socket} does not exist")
+        before = self._kubelet
+        try:
+            self._kubelet = identity(self._kubelet_socket)
+        except OSError as error:
+            self._kubelet = None
+            self._tell_away(_why_away(self._kubelet_socket, error))
         if self._kubelet != before:
             self._advance("kubelet_appeared" if self._kubelet else "kubelet_gone")
 
@@ -120,8 +154,17 @@ class PluginRunner:
         if serve_anew or self._server is None or not self._server.owns_path():
             if self._server:
                 self._server.stop()
-            self._server = PluginServer(self._path, lambda: self._plugin)
-            self._server.start()
+            self._server = None
+            server = PluginServer(self._path, lambda: self._plugin)
+            try:
+                server.start()
+            except SocketDirectoryError as error:
+                if not isinstance(error.__cause__, PermissionError):
+                    raise
+                self._tell_away(str(error))
+                self._advance("unreachable")
+                return
+            self._server = server
             self._tell("serving", socket=self._path)
         self._attempt += 1
         attempt, plugin = self._attempt, self._plugin
@@ -181,3 +224,13 @@ class PluginRunner:
         if not self._told_away:
             self._told_away = True
             self._tell("away", error=error)
+
+
+def _why_away(path: str, error: OSError) -> str:
+    if isinstance(error, PermissionError):
+        return (
+            f"{path}: permission is missing ({error.strerror}). It is tried again: run as a user who may, "
+            f"or change the mode of {os.path.dirname(path)}"
+        )
+    missing = isinstance(error, FileNotFoundError)
+    return f"{path} does not exist" if missing else f"{path}: {error.strerror}"

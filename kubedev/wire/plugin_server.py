@@ -2,8 +2,9 @@
 
 import threading
 from collections.abc import Callable, Collection, Iterator
-from queue import SimpleQueue
-from typing import Any
+from contextlib import suppress
+from queue import Empty, Full, Queue
+from typing import Any, TypeAlias
 
 import grpc
 
@@ -17,6 +18,10 @@ __all__ = ["PluginServer", "Registration"]
 
 # The server reads the plugin's state anew for each request, since commands change it meanwhile.
 State = Callable[[], Plugin]
+Lists: TypeAlias = "Queue[tuple[Device, ...] | None]"
+
+BEHIND = 100
+"""So many lists wait for a kubelet that reads slowly; older ones are left out, since each list is complete."""
 
 
 class PluginServer:
@@ -28,7 +33,7 @@ class PluginServer:
     def __init__(self, path: str, state: State, methods: Collection[str] = tuple(METHODS)) -> None:
         self._state = state
         self._lock = threading.Lock()
-        self._streams: set[SimpleQueue[tuple[Device, ...] | None]] = set()
+        self._streams: set[Lists] = set()
         handlers = {
             METHODS[name].path: unary(METHODS[name], self._answer)
             for name in methods
@@ -68,13 +73,13 @@ class PluginServer:
         self._server.stop(remove_socket=False)
 
     def changed(self) -> None:
-        """Send the list again: the state has changed. No change is left out, however fast they come."""
+        """Send the list again: the state has changed. A kubelet that is slow misses all but the last `BEHIND` lists."""
         self._send(self._state().devices)
 
     def _send(self, devices: tuple[Device, ...] | None) -> None:
         with self._lock:
             for stream in self._streams:
-                stream.put(devices)
+                _put(stream, devices)
 
     def _answer(self, request: Any, context: grpc.ServicerContext) -> Any:
         response = answer(self._state(), request)
@@ -83,16 +88,27 @@ class PluginServer:
         return response
 
     def _list_and_watch(self, _: bytes, context: grpc.ServicerContext) -> Iterator[ListAndWatchResponse]:
-        stream: SimpleQueue[tuple[Device, ...] | None] = SimpleQueue()
+        stream: Lists = Queue(BEHIND)
         with self._lock:
             stream.put(self._state().devices)
             self._streams.add(stream)
         try:
-            if context.add_callback(lambda: stream.put(None)):
+            if context.add_callback(lambda: _put(stream, None)):
                 yield from map(ListAndWatchResponse, iter(stream.get, None))
         finally:
             with self._lock:
                 self._streams.discard(stream)
+
+
+def _put(stream: Lists, devices: tuple[Device, ...] | None) -> None:
+    """Add a list, or None for the end, which nothing comes after."""
+    while True:
+        try:
+            stream.put_nowait(devices)
+            return
+        except Full:
+            with suppress(Empty):
+                devices = devices if stream.get_nowait() is not None else None
 
 
 class Registration:

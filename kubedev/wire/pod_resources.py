@@ -71,6 +71,13 @@ class PodResourcesServer:
             with suppress(OSError):  # somebody put something there
                 os.rmdir(self._made)
 
+    def abandon(self) -> None:
+        """Remove the socket, and the directory if it was made here: the process is about to end."""
+        self._server.abandon()
+        if self._made:
+            with suppress(OSError):
+                os.rmdir(self._made)
+
     def _answer(self, request: PodResourcesRequest, context: grpc.ServicerContext) -> Any:
         answer = self._replies.wait(lambda reply: self._on_request(request, reply), context)
         if isinstance(answer, RpcError):

@@ -5,10 +5,12 @@ serves, and a server that stops removes its own file only: gRPC by itself would 
 lie at its path since.
 """
 
+import errno
 import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
@@ -114,6 +116,10 @@ class SocketServer:
             os.rename(hidden, self.path)
         except (RuntimeError, OSError) as error:
             self.stop()
+            if os.path.isdir(directory) and not os.access(directory, os.W_OK | os.X_OK):
+                raise SocketDirectoryError(
+                    f"{self.path}: no socket can be made there, permission is missing to write to {directory}."
+                ) from PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             raise SocketDirectoryError(
                 f"{self.path}: no socket can be made there. Is {directory} a directory that you may write to?"
             ) from error
@@ -132,8 +138,14 @@ class SocketServer:
         """
         self._server.stop(grace).wait()
         self._threads.shutdown()
-        if remove_socket and self.owns_path():
-            os.unlink(self.path)
+        if remove_socket:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Remove the socket if it is still ours, and leave all else."""
+        if self.owns_path():
+            with suppress(FileNotFoundError):
+                os.unlink(self.path)
 
 
 class Replies(Generic[R]):
@@ -195,6 +207,10 @@ class RegistrationServer:
         """Stop serving: plugins that wait for a reply get an error, no thread and no socket file is left."""
         self._replies.stop()
         self._server.stop()
+
+    def abandon(self) -> None:
+        """Remove the socket and leave all else: the process is about to end."""
+        self._server.abandon()
 
     def _register(self, request: RegisterRequest, context: grpc.ServicerContext) -> Empty:
         error = self._replies.wait(lambda reply: self._on_register(request, reply), context)

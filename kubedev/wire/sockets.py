@@ -22,6 +22,7 @@ __all__ = [
     "is_socket",
     "prepare",
     "private_directory",
+    "read_checkpoint",
     "remove_sockets",
     "require_unix_sockets",
 ]
@@ -93,7 +94,33 @@ def prepare(directory: str) -> None:
             " Stop it first, or choose another directory."
         )
     _refuse_other_files(directory)
+    read_checkpoint(directory)
     remove_sockets(directory)
+
+
+def read_checkpoint(directory: str) -> str | None:
+    """The text of the checkpoint file, None where there is none.
+
+    Raises SocketDirectoryError where it cannot be read.
+    """
+    path = os.path.join(directory, CHECKPOINT)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SocketDirectoryError(
+            f"{path}: the checkpoint cannot be read ({error.strerror})."
+            " Change its mode, move it away, or choose another directory."
+        ) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise SocketDirectoryError(
+            f"{path}: is not a regular file, and a kubelet has its checkpoint there."
+            " Move it away, or choose another directory."
+        )
+    with open(descriptor, encoding="utf-8", errors="replace") as file:
+        return file.read()
 
 
 def _refuse_other_files(directory: str) -> None:

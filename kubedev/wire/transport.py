@@ -5,6 +5,7 @@ forked, for a browser, and for platforms without unix sockets. Both do the same 
 of gRPC come on its threads, those of the memory on the caller's. A callback posts an event and returns.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -62,10 +63,13 @@ OnPluginEvent = Callable[[PluginEvent], None]
 
 
 def endpoint_name(resource: str) -> str:
-    """The file name of a plugin's socket: `example.com-gpu.sock`, cut where it would be long."""
-    name = resource.replace("/", "-")
+    """The file name of a plugin's socket: `example.com-gpu.sock`, cut where it would be long.
+
+    Two resources never have the same: a dash of the resource's own is doubled.
+    """
+    name = resource.replace("-", "--").replace("/", "-")
     if len(name) > 32:
-        name = f"{name[:23]}-{sha256(resource.encode()).hexdigest()[:8]}"
+        name = f"{name[:15]}~{sha256(os.fsencode(resource)).hexdigest()[:16]}"
     return f"{name}.sock"
 
 
@@ -93,6 +97,9 @@ class Listener(Protocol):
 
     def stop(self) -> None:
         """Stop serving. Plugins that wait for their reply get an error."""
+
+    def abandon(self) -> None:
+        """Remove the socket and leave all else: the process is about to end."""
 
 
 class PluginHandle(Protocol):

@@ -145,7 +145,8 @@ def test_process_started_to_serving(benchmark: BenchmarkFixture, directory: Path
         command = [
             sys.executable,
             "-m",
-            "kubedev.wire.plugin_process",
+            "kubedev",
+            "plugin",
             "--kubelet-socket",
             f"{directory}/kubelet.sock",
         ]

@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Sequence
+from typing import Any
 
 from tests.contract.harness import PATIENCE
 
@@ -14,8 +15,9 @@ STARTED: list["subprocess.Popen[str]"] = []
 class Program:
     """The process: `say` writes a line, `readline` reads one, `end` waits for its exit code."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, command: Sequence[str], **settings: Any) -> None:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process: subprocess.Popen[str] = subprocess.Popen(command, text=True, **(pipes | settings))
         STARTED.append(self.process)
 
     def say(self, line: str) -> None:

@@ -3,22 +3,36 @@
 import json
 import os
 import pty
+import re
+import select
 import signal
+import socket
+import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from rich.console import Console
 
+from kubedev.api.messages import Device, ListAndWatchResponse, RegisterRequest
 from kubedev.deviceplugin.plugin import Plugin, make_devices
+from kubedev.tools.console import json_line
 from kubedev.tools.kubelet import USAGE, CommandError, KubeletTool, main, parse_requests
+from kubedev.tools.kubelet_lines import device_lines
 from kubedev.tools.kubelet_view import typed, view
+from kubedev.wire.codec import METHODS, REGISTER
 from kubedev.wire.plugin_process import PluginProcess
 from kubedev.wire.plugin_thread import PluginThread
+from kubedev.wire.server import SocketServer
 from kubedev.wire.sockets import CHECKPOINT
+from tests.contract.bad_peers import raw_call
 from tests.contract.harness import PATIENCE, nothing_left_behind
 from tests.contract.program import Program
 
@@ -29,7 +43,7 @@ class Tool(Program):
     """The tool as a process."""
 
     def __init__(self, directory: Path, *arguments: str) -> None:
-        super().__init__([sys.executable, "-m", "kubedev.tools.kubelet", "--dir", str(directory), *arguments])
+        super().__init__([sys.executable, "-m", "kubedev", "kubelet", "--dir", str(directory), *arguments])
         self.heard: list[dict[str, Any]] = []
 
     def hear(self, event: str, **fields: Any) -> dict[str, Any]:
@@ -136,6 +150,9 @@ def test_a_broken_checkpoint_is_said_and_not_used(directory: Path) -> None:
         ("allocate p1", "is no command"),
         ("allocate p1 gpu", "expected RESOURCE=N"),
         (f"allocate p1 {GPU}=0.5", "expected RESOURCE=N"),
+        (f"allocate p1 {GPU}=-1", "expected RESOURCE=N"),
+        (f"allocate p1 {GPU}=", "expected RESOURCE=N"),
+        (f"allocate p1 {GPU}=1q", "expected RESOURCE=N"),
         (f"allocate p1 {GPU}=1,{GPU}=2", "once a resource"),
         ("release p9", "there is no pod 'p9'; there are: none"),
         ("why p9", "there is no pod 'p9'"),
@@ -223,7 +240,7 @@ def test_the_view_shows_resources_pods_and_what_happened(directory: Path) -> Non
 
 def test_a_terminal_gets_a_live_view_and_is_left_as_it_was(directory: Path) -> None:
     master, slave = pty.openpty()
-    command = [sys.executable, "-m", "kubedev.tools.kubelet", "--dir", str(directory)]
+    command = [sys.executable, "-m", "kubedev", "kubelet", "--dir", str(directory)]
     process = subprocess.Popen(command, stdin=slave, stdout=slave, env={**os.environ, "TERM": "xterm"})
     os.close(slave)
     shown = b""
@@ -237,3 +254,244 @@ def test_a_terminal_gets_a_live_view_and_is_left_as_it_was(directory: Path) -> N
     os.close(master)
     assert b"\x1b[?1049h" in shown, "the alternate screen"
     assert list(directory.iterdir()) == []
+
+
+# What was found wrong
+
+
+def looped(directory: Path, *devices: str) -> tuple[KubeletTool, list[dict[str, Any]], PluginThread]:
+    """A tool that the test runs by hand, with a plugin whose list has come."""
+    lines: list[dict[str, Any]] = []
+    tool = KubeletTool(str(directory), 0, lines.append)
+    plugin = PluginThread(Plugin(GPU, tuple(map(Device, devices))), str(directory))
+    plugin.start()
+    until(tool, lambda: bool(tool.state.devices.healthy_devices))
+    return tool, lines, plugin
+
+
+def until(tool: KubeletTool, done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not done() and time.monotonic() < deadline:
+        tool._next()
+    assert done()
+
+
+def ended(tool: KubeletTool, plugin: PluginThread) -> None:
+    plugin.stop()
+    tool.end()
+    tool.run()
+
+
+@pytest.mark.parametrize(
+    ("count", "error"),
+    [
+        (
+            "99999999999999999999",
+            "requested number of devices unavailable for example.com/gpu. "
+            "Requested: 7766279631452241919, Available: 2",
+        ),
+        (
+            "9223372036854775808",
+            "unexpectedly allocated less resources than required. Requested: -9223372036854775808, Got: 0",
+        ),
+        (
+            "18446744073709551619",
+            "requested number of devices unavailable for example.com/gpu. Requested: 3, Available: 2",
+        ),
+        (
+            "1k",
+            "requested number of devices unavailable for example.com/gpu. Requested: 1000, Available: 2",
+        ),
+    ],
+)
+def test_p5_numbers_wrap_as_in_go(directory: Path, count: str, error: str) -> None:
+    tool, _, plugin = looped(directory, "d0", "d1")
+    tool.post(f"allocate h {GPU}={count}")
+    until(tool, lambda: "h" in tool.state.pods and bool(tool.state.pods["h"].message))
+    ended(tool, plugin)
+    assert error in tool.state.pods["h"].message
+    assert tool.state.pods["h"].reason == "UnexpectedAdmissionError"
+
+
+def test_p7_a_device_that_is_held_and_no_longer_listed(directory: Path) -> None:
+    tool, lines, plugin = looped(directory, "d0", "d1")
+    tool.post(f"allocate h {GPU}=2")
+    until(tool, lambda: bool(tool.state.pods) and bool(tool.state.pods["h"].running))
+    plugin.set_count(1)
+    until(tool, lambda: len(tool.state.devices.all_devices[GPU]) == 1)
+    held = {"id": "d1", "health": "not listed", "numa_nodes": None, "pod": "h"}
+    assert device_lines(tool.state)[0]["devices"] == [
+        {"id": "d0", "health": "Healthy", "numa_nodes": None, "pod": "h"},
+        held,
+    ]
+    plugin.stop()
+    until(tool, lambda: not tool.state.devices.healthy_devices[GPU])
+    tool.post("advance 301")
+    until(tool, lambda: GPU not in tool.state.devices.healthy_devices)
+    (line,) = device_lines(tool.state)
+    assert line["plugin"] == "absent"
+    assert line["devices"] == [{**held, "id": "d0"}, held]
+    console = Console(width=100, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console.print(view(tool.state, lines, "", 40))
+    assert "? d0(h) ? d1(h)" in console.export_text()
+    ended(tool, plugin)
+
+
+def test_p7_a_device_that_is_taken_without_a_record_says_so(directory: Path) -> None:
+    tool, _, plugin = looped(directory, "d0", "d1")
+    manager = replace(tool.state.devices, allocated_devices={GPU: frozenset({"d1"})})
+    tool.state = replace(tool.state, devices=manager)
+    ended(tool, plugin)
+    lost = device_lines(tool.state)[0]["devices"][1]
+    assert (lost["id"], lost["pod"]) == ("d1", None)
+    assert "taken without a record" in lost["note"]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o000, 0o077])
+def test_p8_the_checkpoint_is_for_its_owner_alone(directory: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        tool, _, plugin = looped(directory, "d0")
+        ended(tool, plugin)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((directory / CHECKPOINT).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("kind", ["directory", "FIFO", "socket", "loop"])
+def test_r6_a_checkpoint_that_cannot_be_read(
+    directory: Path, kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = directory / CHECKPOINT
+    match kind:
+        case "directory":
+            path.mkdir()
+        case "FIFO":
+            os.mkfifo(path)
+        case "socket":
+            socket.socket(socket.AF_UNIX).bind(str(path))
+        case "loop":
+            path.symlink_to(path)
+    assert main(["--dir", str(directory)]) == 1
+    sentence = capfd.readouterr().err
+    assert sentence.count("\n") == 1
+    assert f"{path}: " in sentence
+    assert "Move it away" in sentence or "move it away" in sentence
+    assert [entry.name for entry in directory.iterdir()] == [CHECKPOINT]
+
+
+def test_r10_without_standard_input_it_runs_until_a_signal(directory: Path) -> None:
+    """Started as `kubedev kubelet --dir D <&-`."""
+    command = f'exec "{sys.executable}" -m kubedev kubelet --dir {directory} <&-'
+    process = subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout
+    assert b"listening" in process.stdout.readline()
+    plugin = PluginThread(Plugin(GPU, make_devices(2)), str(directory))
+    plugin.start()
+    while b'"registered"' not in process.stdout.readline():
+        pass
+    assert process.poll() is None
+    process.terminate()
+    _, complaints = process.communicate(timeout=PATIENCE)
+    plugin.stop()
+    assert (process.returncode, complaints) == (0, b"")
+    assert not (directory / "kubelet.sock").exists()
+
+
+def test_r10_ctrl_d_is_quit() -> None:
+    assert list(typed(iter(["\x04"]))) == [("quit", True)]
+    assert [line for line, done in typed(iter(["why x\x04", "\n"])) if done] == ["why x"]
+
+
+def test_r15_control_characters_are_shown_and_not_sent(directory: Path) -> None:
+    lines: list[dict[str, Any]] = []
+    tool = KubeletTool(str(directory), 0, lines.append)
+    tool.post(f"allocate a\x1b[31mb\x9bc {GPU}=1")
+    until(tool, lambda: bool(tool.state.pods))
+    tool.end()
+    tool.run()
+    text = "\n".join(map(json_line, lines))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+    assert [json.loads(line) for line in text.splitlines()] == lines
+    console = Console(width=100, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console.print(view(tool.state, lines, "", 40))
+    assert r"a\x1b[31mb\x9bc" in console.export_text()
+
+
+def test_p6_ids_that_are_not_utf8_are_told_and_kept(directory: Path) -> None:
+    tool, lines, plugin = looped(directory, "x\udcff\udcfe", "d1")
+    tool.post(f"allocate h {GPU}=2")
+    until(tool, lambda: bool(tool.state.pods) and bool(tool.state.pods["h"].running))
+    ended(tool, plugin)
+    (told,) = [line for line in lines if line["event"] == "list"]
+    assert (told["devices"], told["healthy"], told["not_utf8"]) == (2, 2, 1)
+    (container,) = [line for line in lines if line["event"] == "container"]
+    assert sorted(container["devices"][GPU]) == ["d1", "x\udcff\udcfe"]
+    assert json_line(container).isascii()
+
+
+class Flood:
+    """A plugin that sends lists of 8 devices as fast as it can, and counts them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.sent = 0
+        lists = [
+            METHODS["ListAndWatch"].encode_response(ListAndWatchResponse(devices))
+            for devices in (make_devices(8), (*make_devices(7), Device("d7", "Unhealthy")))
+        ]
+
+        def stream(_: bytes, context: Any) -> Iterator[bytes]:
+            while context.is_active():
+                self.sent += 1
+                yield lists[self.sent % 2]
+
+        options = METHODS["GetDevicePluginOptions"].path
+        handlers = {
+            METHODS["ListAndWatch"].path: grpc.unary_stream_rpc_method_handler(stream),
+            options: grpc.unary_unary_rpc_method_handler(lambda *_: b""),
+        }
+        self.server = SocketServer(str(directory / "flood.sock"), handlers)
+        self.server.start()
+        request = RegisterRequest(endpoint="flood.sock", resource_name=GPU)
+        assert (
+            raw_call(str(directory / "kubelet.sock"), REGISTER.path, REGISTER.encode_request(request)) == b""
+        )
+
+
+@pytest.mark.parametrize("end", ["quit", "SIGINT", "SIGTERM"])
+def test_r1_a_flood_does_not_keep_it_from_ending(directory: Path, end: str) -> None:
+    tool = Tool(directory)
+    tool.hear("listening")
+    flood = Flood(directory)
+    tool.hear("list")
+    deadline = time.monotonic() + 1
+    while time.monotonic() < deadline:
+        tool.readline()
+    start = time.monotonic()
+    if end == "quit":
+        tool.say("quit")
+    else:
+        tool.process.send_signal(getattr(signal, end))
+    while tool.readline():
+        pass
+    assert tool.end() == 0
+    assert time.monotonic() - start < 4, "within a second, on a machine that has nothing else to do"
+    flood.server.stop()
+    assert [path.name for path in directory.iterdir()] == [CHECKPOINT]
+
+
+def test_r1_nobody_reads_what_it_says_and_it_ends_all_the_same(directory: Path) -> None:
+    tool = Tool(directory)
+    tool.hear("listening")
+    for _ in range(3000):
+        tool.say("dance")  # more than a pipe holds comes back
+        if select.select([], [tool.process.stdin], [], 0.5)[1] == []:
+            break
+    tool.process.send_signal(signal.SIGTERM)
+    assert tool.process.wait(PATIENCE) == 0
+    assert list(directory.iterdir()) == []
+    assert tool.process.stdin
+    with suppress(BrokenPipeError):
+        tool.process.stdin.close()
+    tool.process.stdin = None
+    tool.end()

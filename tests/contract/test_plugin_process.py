@@ -2,32 +2,36 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kubedev.deviceplugin.plugin import Plugin, make_devices
+from kubedev.deviceplugin.plugin import Plugin, make_devices, variable_name
 from kubedev.wire.grpc_transport import GrpcTransport
 from kubedev.wire.plugin_process import PluginProcess
 from kubedev.wire.transport import PluginEvent, endpoint_name
 from tests.contract.harness import PATIENCE, Kubelet, Notes, ids, nothing_left_behind
 from tests.contract.program import Program
 
-COMMAND = [sys.executable, "-m", "kubedev.wire.plugin_process"]
+COMMAND = [sys.executable, "-m", "kubedev", "plugin"]
 
 
 class Tool(Program):
     """The tool as a process."""
 
-    def __init__(self, directory: Path, *arguments: str) -> None:
-        super().__init__([*COMMAND, "--kubelet-socket", str(directory / "kubelet.sock"), *arguments])
+    def __init__(self, directory: Path, *arguments: str, command: Sequence[str] = COMMAND) -> None:
+        super().__init__([*command, "--kubelet-socket", str(directory / "kubelet.sock"), *arguments])
 
     def hear(self) -> dict[str, Any]:
         event: dict[str, Any] = json.loads(self.readline())
@@ -151,7 +155,7 @@ def test_a_child_ends_with_its_parent(directory: Path) -> None:
     """The parent is killed and cannot clean up: its plugin sees the end of its standard input."""
     parent = textwrap.dedent(f"""
         import time
-        from kubedev.deviceplugin.plugin import Plugin, make_devices
+        from kubedev.deviceplugin.plugin import Plugin, make_devices, variable_name
         from kubedev.wire.plugin_process import PluginProcess
         plugin = PluginProcess(Plugin("a.b/c", make_devices(1)), {str(directory)!r})
         plugin.start()
@@ -205,6 +209,7 @@ def test_the_name_of_the_socket_stays_short() -> None:
     assert endpoint_name("example.com/gpu") == "example.com-gpu.sock"
     long = "a-very-long-name.example.com/" + "x" * 63
     assert len(endpoint_name(long)) == 37
+    assert len(os.fsencode(endpoint_name("é" * 60))) < 60
     assert endpoint_name(long) != endpoint_name(long[:-1] + "y")
 
 
@@ -215,3 +220,106 @@ def test_the_fields_of_an_event() -> None:
         "healthy": 0,
     }
     assert PluginEvent("registered").fields() == {"event": "registered"}
+
+
+# Names made from names
+
+
+NAMES = [
+    "a.com/b-c",
+    "a.com-b/c",
+    "a-com.b/c",
+    "a.com.b/c",
+    "a.com/b.c",
+    "a.com/b_c",
+    "a.com/bC",
+    "a.com/BC",
+    "a.com/bc",
+    "a.com/b--c",
+    "a.com--b/c",
+    "a-dash-com/b",
+    "a.dash.com/b",
+    "long-name-of-a-vendor.example.com/" + "x" * 40 + "1",
+    "long-name-of-a-vendor.example.com/" + "x" * 40 + "2",
+]
+
+
+def test_p3_two_resources_never_share_a_socket_or_a_variable() -> None:
+    assert len({endpoint_name(name) for name in NAMES}) == len(NAMES)
+    variables = [variable_name(name) for name in NAMES]
+    assert len(set(variables)) == len(NAMES)
+    assert all(re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) for name in variables)
+    assert variable_name("example.com/gpu") == "KUBEDEV_EXAMPLE_COM_GPU"
+
+
+@given(*[st.from_regex(r"[a-c]([-.]?[a-c]){0,4}/[a-cA-C]([-._]?[a-c]){0,4}", fullmatch=True)] * 2)
+def test_p3_names_are_one_to_one(one: str, other: str) -> None:
+    same = one == other
+    assert (endpoint_name(one) == endpoint_name(other)) is same
+    assert (variable_name(one) == variable_name(other)) is same
+
+
+def listed(notes: list[object]) -> int | None:
+    """How many devices the last note lists."""
+    match notes[-1:]:
+        case [("list", _, tuple(devices))]:
+            return len(devices)
+    return None
+
+
+def test_p2_devices_are_spread_over_the_numa_nodes_of_the_start_again(directory: Path) -> None:
+    kubelet = Kubelet(GrpcTransport(str(directory)))
+    tool = Tool(directory, "--devices", "4", "--numa", "2")
+    for count, nodes in ((1, [0]), (4, [0, 0, 1, 1]), (0, []), (2, [0, 1])):
+        tool.say(f"set {count}")
+        kubelet.notes.wait(lambda notes, n=count: listed(notes) == n)  # type: ignore[misc]
+        assert [node for device in kubelet.notes.all[-1][2] for node in device.numa_nodes] == nodes  # type: ignore[index]
+    tool.say("stop")
+    assert tool.end() == 0
+    kubelet.stop()
+
+
+def test_p2_a_plugin_that_begins_with_one_device_knows_its_nodes_too(directory: Path) -> None:
+    kubelet = Kubelet(GrpcTransport(str(directory)))
+    tool = Tool(directory, "--devices", "1", "--numa", "2")
+    tool.say("set 4")
+    kubelet.notes.wait(lambda notes: listed(notes) == 4)
+    assert [device.numa_nodes for device in kubelet.notes.all[-1][2]] == [(0,), (0,), (1,), (1,)]  # type: ignore[index]
+    tool.say("stop")
+    assert tool.end() == 0
+    kubelet.stop()
+
+
+# Permission
+
+
+AS_NOBODY = """
+import os, sys
+import google.protobuf.message, grpc, watchfiles  # while they may be read
+import kubedev.tools.plugin, kubedev.wire.plugin_runner
+if os.getuid() == 0:  # root is refused nothing
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+sys.exit(kubedev.tools.plugin.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o500], ids=["not to be entered", "not to be written"])
+def test_r11_permission_that_is_missing_is_said_and_waited_for(directory: Path, mode: int) -> None:
+    directory.chmod(0o755)
+    below = directory / "device-plugins"
+    kubelet = Kubelet(GrpcTransport(str(below)))
+    (below / "kubelet.sock").chmod(0o777)
+    if os.getuid() == 0:
+        os.chown(below, 65534, 65534)
+    below.chmod(mode)
+    tool = Tool(below, command=[sys.executable, "-c", AS_NOBODY])
+    event = tool.hear()
+    assert event["event"] == "away"
+    assert "permission is missing" in event["error"]
+    below.chmod(0o700)
+    assert [tool.hear()["event"] for _ in range(2)] == ["serving", "registered"]
+    tool.process.terminate()
+    assert tool.end() == 0
+    kubelet.stop()

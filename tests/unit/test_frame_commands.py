@@ -61,7 +61,7 @@ def test_a_command_gets_its_arguments_and_its_answer_is_the_exit_code(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     got: list[list[str]] = []
-    monkeypatch.setattr("kubedev.wire.plugin_process.main", lambda argv: got.append(argv) or 7)
+    monkeypatch.setattr("kubedev.tools.plugin.main", lambda argv: got.append(argv) or 7)
     assert command_line.main(["plugin", "--resource", "a.com/b", "--help"]) == 7
     assert got == [["--resource", "a.com/b", "--help"]]
 

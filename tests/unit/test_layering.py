@@ -134,6 +134,8 @@ def test_u21_import_kubedev_loads_no_grpc_nor_pictures() -> None:
     assert loaded_by("kubedev").isdisjoint(HEAVY)
 
 
-@pytest.mark.parametrize("module", ["kubedev.__main__", "kubedev.wire.plugin_process"])
+@pytest.mark.parametrize(
+    "module", ["kubedev.__main__", "kubedev.tools.plugin", "kubedev.wire.plugin_process"]
+)
 def test_the_command_line_and_a_plugin_start_light(module: str) -> None:
     assert loaded_by(module).isdisjoint(HEAVY)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kubedev.api.gotext import quote
+from kubedev.api.int64 import wrap
 from kubedev.api.messages import (
     Answer,
     Call,
@@ -307,7 +308,9 @@ def _take_preferred(
     if endpoint.options is None or not endpoint.options.get_preferred_allocation_available:
         return taking, None
     asked = ContainerPreferredAllocationRequest(
-        tuple(sorted(allowed | taking.sets.taken)), tuple(sorted(taking.sets.taken)), taking.request.required
+        tuple(sorted(allowed | taking.sets.taken)),
+        tuple(sorted(taking.sets.taken)),
+        wrap(taking.request.required, 32),
     )
     state, answer = yield from ask(
         taking.state,
