@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from kubedev import KUBERNETES_VERSION, __version__
-from kubedev.tools.console import Parser, flushed, prepared, reason, told
+from kubedev.console import Parser, flushed, prepared, reason, told
 
 __all__ = ["main"]
 

@@ -18,6 +18,7 @@ from queue import Empty, SimpleQueue
 
 from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.quantity import Quantity, QuantityError
+from kubedev.console import Ending, Parser, is_terminal, json_line, reason, told, write
 from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.events import (
     ContainerExited,
@@ -34,7 +35,6 @@ from kubedev.kubelet.kubelet import new_kubelet, step
 from kubedev.kubelet.pods import api_phase
 from kubedev.kubelet.topology.merge import NUMAInfo
 from kubedev.kubelet.topology.topology import BEST_EFFORT, TopologyManager
-from kubedev.tools.console import Ending, Parser, is_terminal, json_line, reason, told, write
 from kubedev.tools.kubelet_lines import Line, capacity_line, device_lines, effect_line, event_line, why_line
 from kubedev.wire.grpc_transport import GrpcTransport
 from kubedev.wire.kubelet_wire import KubeletWire

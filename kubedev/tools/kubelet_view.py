@@ -13,9 +13,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from kubedev.console import Ending, json_line, visible
 from kubedev.kubelet.kubelet import KubeletState
 from kubedev.kubelet.pods import api_phase
-from kubedev.tools.console import Ending, json_line, visible
 from kubedev.tools.kubelet import KubeletTool
 from kubedev.tools.kubelet_lines import Line, capacity_line, device_lines
 

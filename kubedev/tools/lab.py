@@ -4,7 +4,6 @@ The layout stands in `overrides.json` (no news) and `workspace.json` (side bars 
 server writes live in a private folder that goes with it: the user's own JupyterLab is not touched.
 """
 
-import argparse
 import os
 import secrets
 import shutil
@@ -14,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from kubedev.tools.kernels import private_folder, transport
+from kubedev.console import END_SIGNALS, Parser, reason
+from kubedev.tools.kernels import end_at_signals, private_folder, transport
 from kubedev.tools.notebooks import UnknownLabError, copy_missing, find, is_installed, shipped
 from kubedev.views.catalogue import register, say
 
@@ -22,7 +22,6 @@ __all__ = ["FOLDER", "main", "own_labs"]
 
 FOLDER = Path("kubedev-labs")
 _HERE = Path(__file__).parent
-_STOPS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 TEXTS = {
     "lab.copied": "Copied {count} files to {folder}; what was there stays as it was.",
@@ -35,7 +34,8 @@ register(TEXTS)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Serve a lab until it is stopped; 2 where the lab is unknown, 130 where it was stopped before it was there."""
-    parser = argparse.ArgumentParser("kubedev lab", description="Open a lab in JupyterLab; Ctrl-C stops it.")
+    end_at_signals()  # until the server can be asked to stop
+    parser = Parser("kubedev lab", description="Open a lab in JupyterLab; Ctrl-C stops it.")
     parser.add_argument(
         "lab", nargs="?", default="00", metavar="LAB", help="a number, a name or a path (default: 00)"
     )
@@ -47,13 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         notebook = find(options.lab, own_labs())
     except (UnknownLabError, OSError) as error:
-        parser.error(str(error))
-    for number in _STOPS:
-        signal.signal(number, signal.default_int_handler)  # until the server can be asked to stop
-    try:
-        _serve(notebook, options.port, browser=not options.no_browser and _has_browser())
-    except KeyboardInterrupt:
-        return 130
+        parser.error(reason(error))
+    _serve(notebook, options.port, browser=not options.no_browser and _has_browser())
     print(say("lab.stopped"))
     return 0
 
@@ -77,7 +72,6 @@ def _has_browser() -> bool:
 def _serve(notebook: Path, port: int, *, browser: bool) -> None:
     print(say("lab.starting"), flush=True)
     with private_folder() as private:
-        os.environ["JUPYTER_RUNTIME_DIR"] = str(private)
         from jupyterlab.labapp import LabApp  # takes seconds
         from jupyterlab_server.workspaces_handler import WorkspacesManager
 
@@ -101,8 +95,13 @@ def _serve(notebook: Path, port: int, *, browser: bool) -> None:
             "IdentityProvider.token": token,
         }
         server = LabApp.initialize_server([f"--{name}={value}" for name, value in settings.items()])
-        for number in _STOPS:
-            signal.signal(number, lambda *_: server.stop(from_signal=True))
+
+        def stop(*_: object) -> None:
+            end_at_signals(say("lab.stopped"))  # a second one does not wait
+            server.stop(from_signal=True)
+
+        for number in END_SIGNALS:
+            signal.signal(number, stop)
         url = f"{server.connection_url.rstrip('/')}{page}?token={token}"
         ready = say("lab.open", lab=notebook.stem, folder=notebook.parent, url=url)
         server.io_loop.add_callback(print, ready, flush=True)  # it listens by then

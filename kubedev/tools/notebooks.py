@@ -1,11 +1,35 @@
 """Where the labs are, and which one `00`, a name or a path means."""
 
+import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["UnknownLabError", "all_labs", "copy_missing", "find", "is_installed", "shipped"]
+import nbformat
 
+from kubedev.console import reason
+
+__all__ = [
+    "PARTS",
+    "BadNotebookError",
+    "UnknownLabError",
+    "all_labs",
+    "copy_missing",
+    "find",
+    "is_installed",
+    "read_notebook",
+    "shipped",
+    "whole",
+]
+
+PARTS: set[Path] = set()
+"""Files that are being written: to be removed where the process ends before its time."""
 _PACKAGE = Path(__file__).resolve().parents[1]
+
+
+class BadNotebookError(ValueError):
+    """A file that is not a notebook, or cannot be read; the text says why."""
 
 
 class UnknownLabError(ValueError):
@@ -33,7 +57,7 @@ def find(lab: str, folder: Path) -> Path:
     Raises UnknownLabError where there is none.
     """
     path = Path(lab)
-    if path.suffix == ".ipynb" and path.is_file():
+    if path.suffix == ".ipynb" and "\0" not in lab and path.is_file():
         return path.resolve()
     wanted = f"{int(lab):02d}" if lab.isdecimal() else path.name.removesuffix(".ipynb")
     for notebook in all_labs(folder):
@@ -44,6 +68,40 @@ def find(lab: str, folder: Path) -> Path:
     raise UnknownLabError(
         f"no lab {lab!r}: expected a number (00), a name, or the path of a notebook. Labs in {folder}: {there}"
     )
+
+
+def read_notebook(path: Path) -> nbformat.NotebookNode:
+    """Read a notebook, in version 4. Raises BadNotebookError."""
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        if not isinstance(document, dict) or not {"nbformat", "cells", "worksheets"} & document.keys():
+            raise ValueError("expected a JSON object with cells")
+        read: nbformat.NotebookNode = nbformat.reads(json.dumps(document), as_version=4)
+        if not all("cell_type" in cell and "source" in cell for cell in read.cells):
+            raise ValueError("expected cells with a type and a source")
+    except OSError as error:
+        raise BadNotebookError(f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadNotebookError(f"is not a notebook: {reason(error)}") from error
+    except json.JSONDecodeError as error:
+        raise BadNotebookError(f"is not a notebook: no JSON, line {error.lineno}: {error.msg}") from error
+    except Exception as error:  # of all that nbformat raises where it does not understand
+        text = str(error).partition("\n")[0] if isinstance(error, ValueError) else "not understood"
+        raise BadNotebookError(f"is not a notebook: {text}") from error
+    return read
+
+
+@contextmanager
+def whole(file: Path) -> Iterator[Path]:
+    """Yield a path to write to; it becomes `file` at the end, so that no half of it is ever seen."""
+    part = file.with_name(f".{file.name}.part")
+    PARTS.add(part)
+    try:
+        yield part
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+        PARTS.discard(part)
 
 
 def copy_missing(source: Path, target: Path) -> int:
@@ -57,8 +115,7 @@ def copy_missing(source: Path, target: Path) -> int:
         if place.exists() or any(part.startswith(".") for part in file.parts):
             continue
         place.parent.mkdir(parents=True, exist_ok=True)
-        part = place.with_name(f".{place.name}.part")
-        shutil.copyfile(source / file, part)
-        part.rename(place)
+        with whole(place) as part:
+            shutil.copyfile(source / file, part)
         copied += 1
     return copied

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from kubedev.console import Ending, Parser, is_terminal, json_line, visible, write
 from kubedev.deviceplugin.plugin import Plugin, PluginError, make_devices
-from kubedev.tools.console import Ending, Parser, is_terminal, json_line, visible, write
 from kubedev.wire.lines import read_lines
 from kubedev.wire.transport import PluginEvent
 

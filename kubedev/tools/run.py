@@ -1,23 +1,20 @@
 """`kubedev run`: executes labs without a browser, each in a kernel of its own, and says which of them work."""
 
-import argparse
-import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import nbformat
 from jupyter_client.kernelspec import NoSuchKernel
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-from nbformat.reader import NotJSONError
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from kubedev.tools.kernels import kernel_settings, private_folder
-from kubedev.tools.notebooks import UnknownLabError, all_labs, find, shipped
+from kubedev.console import Parser, reason, visible
+from kubedev.tools.kernels import end_at_signals, kernel_settings, private_folder
+from kubedev.tools.notebooks import BadNotebookError, UnknownLabError, all_labs, find, read_notebook, shipped
 from kubedev.views.catalogue import register, say
 
 __all__ = ["CELL_SECONDS", "Outcome", "execute", "main"]
@@ -31,6 +28,7 @@ TEXTS = {
     "run.timeout": "still running after {seconds} s",
     "run.died": "the kernel died",
     "run.stopped": "Stopped by you.",
+    "run.no_kernel": "its kernel cannot be started: {reason}",
     "run.none": "no labs in {folder}",
 }
 register(TEXTS)
@@ -48,7 +46,8 @@ class Outcome:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Execute the labs named, or all; 1 where one failed, 2 where one is unknown, 130 where the user stopped it."""
-    parser = argparse.ArgumentParser("kubedev run", description="Execute labs; no notebook is written over.")
+    end_at_signals(say("run.stopped"))
+    parser = Parser("kubedev run", description="Execute labs; no notebook is written over.")
     parser.add_argument(
         "labs", nargs="*", metavar="LAB", help="a number, a name or a path (default: all labs)"
     )
@@ -61,19 +60,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not notebooks:
         parser.error(say("run.none", folder=folder))
     console = Console(highlight=False, soft_wrap=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # kernels are ended either way
-    try:
-        outcomes = [_run_one(notebook, console) for notebook in notebooks]
-    except KeyboardInterrupt:
-        console.print(say("run.stopped"))
-        return 130
+    outcomes = [_run_one(notebook, console) for notebook in notebooks]
     return int(any(outcome.error for outcome in outcomes))
 
 
 def _run_one(notebook: Path, console: Console) -> Outcome:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(notebook.stem, total=None)
+        task = progress.add_task(escape(visible(notebook.stem)), total=None)
         outcome = execute(notebook, lambda cell, cells: progress.update(task, completed=cell, total=cells))
     console.print(_line(outcome))
     return outcome
@@ -96,7 +90,7 @@ def execute(
 def _first_failure(notebook: Path, on_cell: Callable[[int, int], None], timeout: float) -> tuple[str, str]:
     cell_id = ""
     try:
-        document = nbformat.read(notebook, as_version=4)
+        document = read_notebook(notebook)
         with private_folder() as private:
             client = NotebookClient(document, timeout=timeout, config=kernel_settings(private))
             with client.setup_kernel(cwd=str(notebook.parent)):
@@ -110,17 +104,18 @@ def _first_failure(notebook: Path, on_cell: Callable[[int, int], None], timeout:
         return cell_id, say("run.timeout", seconds=timeout)
     except DeadKernelError:
         return cell_id, say("run.died")
-    except (OSError, NotJSONError, nbformat.ValidationError, NoSuchKernel, RuntimeError) as error:
-        return (
-            "",
-            f"{type(error).__name__}: {error}",
-        )  # the notebook cannot be read, or its kernel not started
+    except BadNotebookError as error:
+        return "", str(error)
+    except (OSError, NoSuchKernel, RuntimeError) as error:
+        return "", say("run.no_kernel", reason=reason(error))
     return "", ""
 
 
 def _line(outcome: Outcome) -> str:
     if not outcome.error:
-        return say("run.ok", lab=outcome.lab, seconds=outcome.seconds)
+        return say("run.ok", lab=escape(visible(outcome.lab)), seconds=outcome.seconds)
     where = say("run.cell", cell=outcome.cell) if outcome.cell else ""
-    error = escape(outcome.error.splitlines()[0])
-    return say("run.failed", lab=outcome.lab, seconds=outcome.seconds, where=where, error=error)
+    error = escape(visible(outcome.error.splitlines()[0]))
+    return say(
+        "run.failed", lab=escape(visible(outcome.lab)), seconds=outcome.seconds, where=where, error=error
+    )

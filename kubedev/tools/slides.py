@@ -1,22 +1,30 @@
 """`kubedev slides`: executes labs and makes slides of them, each one file that needs neither kernel nor network."""
 
-import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
+from jupyter_client.kernelspec import NoSuchKernel
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
-from nbformat.reader import NotJSONError
 from rich.console import Console
 from rich.markup import escape
 
+from kubedev.console import Parser, reason, visible
 from kubedev.lab.recording import MIME
 from kubedev.tools.deck import deck_html
-from kubedev.tools.kernels import kernel_settings, private_folder
-from kubedev.tools.notebooks import UnknownLabError, all_labs, find, shipped
+from kubedev.tools.kernels import end_at_signals, kernel_settings, private_folder
+from kubedev.tools.notebooks import (
+    BadNotebookError,
+    UnknownLabError,
+    all_labs,
+    find,
+    read_notebook,
+    shipped,
+    whole,
+)
 from kubedev.tools.run import CELL_SECONDS
 from kubedev.views.catalogue import register, say
 
@@ -40,7 +48,8 @@ class BrokenLabError(Exception):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Make slides of the labs named, or of all; 1 where one cannot be executed, 2 where one is unknown."""
-    parser = argparse.ArgumentParser("kubedev slides", description="Execute labs and make slides of them.")
+    end_at_signals(say("slides.stopped"))
+    parser = Parser("kubedev slides", description="Execute labs and make slides of them.")
     parser.add_argument(
         "labs", nargs="*", metavar="LAB", help="a number, a name or a path (default: all labs)"
     )
@@ -51,25 +60,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         notebooks = [find(lab, folder) for lab in options.labs] or all_labs(folder)
         options.out.mkdir(parents=True, exist_ok=True)
     except (UnknownLabError, OSError) as error:
-        parser.error(str(error))
+        parser.error(reason(error))
     if not notebooks:
         parser.error(say("slides.none", folder=folder))
     console = Console(highlight=False, soft_wrap=True)
-    try:
-        return max([_make_one(notebook, options.out, console) for notebook in notebooks])
-    except KeyboardInterrupt:
-        console.print(say("slides.stopped"))
-        return 130
+    return max([_make_one(notebook, options.out, console) for notebook in notebooks])
 
 
 def _make_one(notebook: Path, out: Path, console: Console) -> int:
     try:
-        with console.status(notebook.stem):
+        with console.status(escape(visible(notebook.stem))):
             file = make(notebook, out)
-    except (BrokenLabError, NotJSONError, nbformat.ValidationError, OSError) as error:
-        console.print(say("slides.failed", lab=notebook.stem, error=escape(str(error).splitlines()[0])))
+    except (BrokenLabError, BadNotebookError, NoSuchKernel, RuntimeError, OSError) as error:
+        lab, why = escape(visible(notebook.stem)), escape(visible(reason(error).splitlines()[0]))
+        console.print(say("slides.failed", lab=lab, error=why))
         return 1
-    console.print(say("slides.made", file=escape(str(file)), size=file.stat().st_size / 1e6))
+    console.print(say("slides.made", file=escape(visible(str(file))), size=file.stat().st_size / 1e6))
     return 0
 
 
@@ -77,7 +83,9 @@ def make(notebook: Path, out: Path) -> Path:
     """Execute a notebook and write its slides to `out`; the file. Raises BrokenLabError."""
     document, pictures = record(notebook)
     file = out / f"{notebook.stem}.html"
-    file.write_text(deck_html(document, pictures, notebook.parent), "utf-8")
+    html = deck_html(document, pictures, notebook.parent)
+    with whole(file) as part:
+        part.write_text(html, "utf-8", errors="replace")
     return file
 
 
@@ -86,7 +94,7 @@ def record(notebook: Path) -> tuple[NotebookNode, dict[str, str]]:
 
     Raises BrokenLabError where a cell fails.
     """
-    document = nbformat.read(notebook, as_version=4)
+    document = read_notebook(notebook)
     environment = {**os.environ, "PLOTLY_RENDERER": "plotly_mimetype"}  # figures as data
     with private_folder() as private:
         client = NotebookClient(document, timeout=CELL_SECONDS, config=kernel_settings(private))

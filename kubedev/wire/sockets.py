@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from kubedev.wire.owned import owned_folder
+
 __all__ = [
     "CHECKPOINT",
     "KUBELET_SOCKET",
@@ -60,11 +62,14 @@ def check_socket_path(path: str) -> None:
 
 
 def private_directory() -> str:
-    """Make a new socket directory for one run: short, and closed to other users (mode 0700)."""
+    """Make a new socket directory for one run: short, and closed to other users (mode 0700).
+
+    Its name says which process it belongs to; those of processes that are gone are removed on the way.
+    """
     base = tempfile.gettempdir()
     if len(os.fsencode(base)) > MAX_SOCKET_PATH // 2 and os.path.isdir("/tmp"):
         base = "/tmp"
-    return tempfile.mkdtemp(prefix="kubedev-", dir=base)
+    return owned_folder(base)
 
 
 def prepare(directory: str) -> None:

@@ -22,8 +22,8 @@ import pytest
 from rich.console import Console
 
 from kubedev.api.messages import Device, ListAndWatchResponse, RegisterRequest
+from kubedev.console import json_line
 from kubedev.deviceplugin.plugin import Plugin, make_devices
-from kubedev.tools.console import json_line
 from kubedev.tools.kubelet import USAGE, CommandError, KubeletTool, main, parse_requests
 from kubedev.tools.kubelet_lines import device_lines
 from kubedev.tools.kubelet_view import typed, view
