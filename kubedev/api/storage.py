@@ -171,6 +171,7 @@ class TopologyRequirement:
 
     @classmethod
     def read(cls, fields: Fields) -> Self:
+        """Read an entry of matchLabelExpressions, or raise FieldError."""
         return cls(fields.text("key"), fields.texts("values"))
 
 

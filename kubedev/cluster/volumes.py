@@ -14,6 +14,7 @@ from typing import Any
 from kubedev.api.objects import OwnerReference, Pod
 from kubedev.api.selectors import NodeSelectorRequirement, NodeSelectorTerm
 from kubedev.api.storage import (
+    BETA_CLASS,
     ClaimReference,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -100,8 +101,22 @@ def due(storage: Storage) -> Iterator[tuple[StorageObject, ...]]:
             wanted = BOUND if claim.volume_name in storage.volumes else LOST
             if wanted != claim.phase:
                 yield (replace(claim, phase=wanted),)
+        elif (named := of_default_class(storage, claim)) != claim:
+            yield (named,)
         elif claim.deletion_timestamp is None and (found := volume_for(storage, claim)) is not None:
             yield bound(found, claim)
+
+
+def of_default_class(storage: Storage, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
+    """A claim that says nothing of a class gets the default one, the first by name where there are several.
+
+    Go takes the newest. `plugin/pkg/admission/storage/storageclass/setdefault/admission.go`, and for claims that were
+    there before the class `pv_controller.go: assignDefaultStorageClass`.
+    """
+    if claim.storage_class_name is not None or BETA_CLASS in claim.annotations or claim.volume_name:
+        return claim
+    default = next((one for _, one in sorted(storage.classes.items()) if one.is_default), None)
+    return claim if default is None else replace(claim, storage_class_name=default.name)
 
 
 def phase_of(volume: PersistentVolume, storage: Storage) -> str:

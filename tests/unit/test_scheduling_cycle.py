@@ -10,7 +10,8 @@ from kubedev.scheduler.cache.cache import Cache
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.cycle import Decision, Outcome, schedule_one
 from kubedev.scheduler.events import Bind, ClearNomination, DeleteVictim
-from kubedev.scheduler.framework import EXTENSION_POINTS, Framework
+from kubedev.scheduler.extension_points import EXTENSION_POINTS
+from kubedev.scheduler.framework import Framework
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.default_plugins import default_framework
 from kubedev.scheduler.preemption.preemption import DefaultPreemption, Preemption

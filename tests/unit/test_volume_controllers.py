@@ -141,6 +141,17 @@ def test_a_class_that_does_not_wait_makes_its_volume_without_any_pod(lab: Lab) -
     assert lab.pod("p").node_name != ""
 
 
+def test_a_claim_without_a_class_gets_the_default_one_and_an_empty_class_is_none(lab: Lab) -> None:
+    default = "annotations: {storageclass.kubernetes.io/is-default-class: 'true'}"
+    plain = a_claim("plain", "local").replace("storageClassName: local, ", "")
+    lab.apply(plain + a_claim("none", "''"))
+    assert claim_of(lab, "plain").storage_class == ""
+    lab.apply(CLASSES.replace("metadata: {name: at-once}", f"metadata: {{name: at-once, {default}}}"))
+    lab.wait()
+    assert (claim_of(lab, "plain").storage_class, claim_of(lab, "plain").phase) == ("at-once", "Bound")
+    assert (claim_of(lab, "none").storage_class, claim_of(lab, "none").phase) == ("", "Pending")
+
+
 def test_a_pod_before_its_claim_waits_for_it(lab: Lab) -> None:
     lab.apply(a_pod("p", "data"))
     assert (

@@ -26,7 +26,8 @@ from typing import Any
 
 from kubedev.scheduler.configuration.profiles import METHOD_OF
 from kubedev.scheduler.configuration.registry import IN_TREE, Entry, Registry
-from kubedev.scheduler.framework import PART_OF, Plugin
+from kubedev.scheduler.extension_points import PART_OF
+from kubedev.scheduler.framework import Plugin
 from kubedev.scheduler.preemption.post_filter import PostFilterResult
 from kubedev.scheduler.scores import Score
 from kubedev.scheduler.scoring import ScoreError
@@ -139,6 +140,7 @@ def guard_filter(name: str, call: Callable[..., Any], args: Sequence[Any]) -> St
 
 
 def guard_pre_filter(name: str, call: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, Status, Any]:
+    """PreFilter: state, status, and the only nodes worth a look."""
     try:
         state, status, names = call(*args)
         return state, status_of(name, status), None if names is None else frozenset(names)
@@ -147,6 +149,7 @@ def guard_pre_filter(name: str, call: Callable[..., Any], args: Sequence[Any]) -
 
 
 def guard_pre_score(name: str, call: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, Status]:
+    """PreScore: state and status."""
     try:
         state, status = call(*args)
         return state, status_of(name, status)
@@ -155,6 +158,7 @@ def guard_pre_score(name: str, call: Callable[..., Any], args: Sequence[Any]) ->
 
 
 def guard_score(name: str, call: Callable[..., Any], args: Sequence[Any]) -> Score:
+    """Score: a whole number, or a Score with its reasons. Go: `RunScorePlugins`."""
     try:
         answer = call(*args)
         if isinstance(answer, Score):
@@ -168,6 +172,7 @@ def guard_score(name: str, call: Callable[..., Any], args: Sequence[Any]) -> Sco
 
 
 def guard_normalize(name: str, call: Callable[..., Any], args: Sequence[Any]) -> dict[str, int]:
+    """NormalizeScore: a number for every node that was scored. Go: `RunScorePlugins`."""
     try:
         answer = dict(call(*args))
         if answer.keys() != args[1].keys() or not all(type(value) is int for value in answer.values()):
@@ -179,6 +184,7 @@ def guard_normalize(name: str, call: Callable[..., Any], args: Sequence[Any]) ->
 
 
 def guard_post_filter(name: str, call: Callable[..., Any], args: Sequence[Any]) -> PostFilterResult:
+    """PostFilter."""
     try:
         answer = call(*args)
         if not isinstance(answer, PostFilterResult):
@@ -205,6 +211,7 @@ def guard_nothing(name: str, call: Callable[..., Any], args: Sequence[Any]) -> N
 
 
 def unguarded(name: str, call: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """What is asked before any pod comes."""
     return call(*args)
 
 

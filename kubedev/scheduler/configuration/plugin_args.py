@@ -31,6 +31,7 @@ def validate_args(plugin: str, args: Any, path: str) -> list[str]:
 
 
 def default_preemption(args: Values, at: str) -> Iterator[Problem]:
+    """Go: `ValidateDefaultPreemptionArgs`."""
     percentage, absolute = args["minCandidateNodesPercentage"], args["minCandidateNodesAbsolute"]
     percentage_at, absolute_at = f"{at}minCandidateNodesPercentage", f"{at}minCandidateNodesAbsolute"
     if not 0 <= percentage <= 100:
@@ -44,12 +45,14 @@ def default_preemption(args: Values, at: str) -> Iterator[Problem]:
 
 
 def inter_pod_affinity(args: Values, at: str) -> Iterator[Problem]:
+    """Go: `ValidateInterPodAffinityArgs`."""
     weight = args["hardPodAffinityWeight"]
     if not 0 <= weight <= 100:
         yield invalid(f"{at}hardPodAffinityWeight", weight, "not in valid range [0, 100]")
 
 
 def pod_topology_spread(args: Values, at: str) -> Iterator[Problem]:
+    """Go: `ValidatePodTopologySpreadArgs`."""
     kind, constraints = args["defaultingType"], args.get("defaultConstraints", ())
     if kind not in ("System", "List"):
         yield unsupported(f"{at}defaultingType", kind, ("System", "List"))
@@ -78,6 +81,7 @@ def pod_topology_spread(args: Values, at: str) -> Iterator[Problem]:
 
 
 def node_resources_balanced_allocation(args: Values, at: str) -> Iterator[Problem]:
+    """Go: `ValidateNodeResourcesBalancedAllocationArgs`."""
     seen = set()
     for i, resource in enumerate(args["resources"]):
         if resource["name"] in seen:
@@ -88,6 +92,7 @@ def node_resources_balanced_allocation(args: Values, at: str) -> Iterator[Proble
 
 
 def node_affinity(args: Values, at: str) -> Iterator[str]:
+    """Go: `ValidateNodeAffinityArgs`."""
     added = args.get("addedAffinity")
     if added is None:
         return
@@ -101,6 +106,7 @@ def node_affinity(args: Values, at: str) -> Iterator[str]:
 
 
 def volume_binding(args: Values, at: str) -> Iterator[Problem | str]:
+    """Go: `ValidateVolumeBindingArgs`."""
     seconds = args["bindTimeoutSeconds"]
     if seconds < 0:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
@@ -115,6 +121,7 @@ def volume_binding(args: Values, at: str) -> Iterator[Problem | str]:
 
 
 def node_resources_fit(args: Values, at: str) -> Iterator[Problem]:
+    """Go: `ValidateNodeResourcesFitArgs`."""
     for i, name in enumerate(args.get("ignoredResources", ())):
         yield from invalids(f"{at}ignoredResources[{i}]", name, qualified_name_problems(name))
     for i, group in enumerate(args.get("ignoredResourceGroups", ())):

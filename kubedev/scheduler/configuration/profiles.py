@@ -11,7 +11,8 @@ from kubedev.api.gotext import quote
 from kubedev.api.int64 import wrap_int64
 from kubedev.scheduler.configuration.errors import ConfigurationError
 from kubedev.scheduler.configuration.registry import Entry, Registry
-from kubedev.scheduler.framework import EXTENSION_POINTS, Framework, Plugin
+from kubedev.scheduler.extension_points import EXTENSION_POINTS
+from kubedev.scheduler.framework import Framework, Plugin
 from kubedev.scheduler.scores import MAX_NODE_SCORE
 
 __all__ = ["BUILD_ORDER", "METHOD_OF", "make_profiles"]

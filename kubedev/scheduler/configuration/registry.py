@@ -90,6 +90,7 @@ def node_resources_fit(args: Args) -> Plugin:
 
 
 def node_resources_balanced_allocation(args: Args) -> Plugin:
+    """The plugin with the resources that it balances; their weights are all 1."""
     return NodeResourcesBalancedAllocation(tuple(ResourceSpec(one["name"]) for one in args["resources"]))
 
 
@@ -102,10 +103,12 @@ def pod_topology_spread(args: Args) -> Plugin:
 
 
 def inter_pod_affinity(args: Args) -> Plugin:
+    """The plugin with the weight of required terms."""
     return InterPodAffinity(args["hardPodAffinityWeight"], args["ignorePreferredTermsOfExistingPods"])
 
 
 def node_affinity(args: Args) -> Plugin:
+    """The plugin with the affinity that is added to every pod."""
     added = args.get("addedAffinity")
     if added is None:
         return NodeAffinity()
@@ -113,14 +116,17 @@ def node_affinity(args: Args) -> Plugin:
 
 
 def default_preemption(args: Args) -> Plugin:
+    """The plugin with how many candidates are enough."""
     return DefaultPreemption(args["minCandidateNodesPercentage"], args["minCandidateNodesAbsolute"])
 
 
 def volume_binding(args: Args) -> Plugin:
+    """The plugin with how long a pod waits for its volumes."""
     return VolumeBinding(bind_timeout_seconds=args["bindTimeoutSeconds"])
 
 
 def entry(points: str, make: Callable[[Any], Plugin]) -> Entry:
+    """A plugin that takes arguments."""
     return Entry(frozenset(points.split()), make)
 
 

@@ -35,6 +35,7 @@ def validate(values: Values) -> tuple[str, ...]:
 
 
 def problems_of(values: Values) -> Iterator[Any]:
+    """The problems in Go's order, each a Problem or a text."""
     if values["clientConnection"].get("burst", 0) < 0:
         yield invalid("clientConnection.burst", values["clientConnection"]["burst"], "must be non-negative")
     yield from leader_election(values["leaderElection"])
