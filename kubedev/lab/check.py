@@ -8,7 +8,16 @@ from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.devices.holdings import who_holds
 from kubedev.views.catalogue import say
 
-__all__ = ["Checked", "Invariant", "check", "devices_of", "no_device_twice", "only_healthy_devices", "runs"]
+__all__ = [
+    "Checked",
+    "Invariant",
+    "check",
+    "devices_of",
+    "holds",
+    "no_device_twice",
+    "only_healthy_devices",
+    "runs",
+]
 
 Invariant = Callable[[ClusterState], Iterator[str]]
 """Yields a sentence for each way in which a state breaks it."""
@@ -79,6 +88,23 @@ def devices_of(state: ClusterState) -> Iterator[tuple[str, str, str, str]]:
         for uid, resource, device in held:  # a record of an ended init container may hold it, too
             if uid in state.store.pods and state.store.pods[uid].phase not in ("Failed", "Succeeded"):
                 yield state.store.pods[uid].name, node, resource, device
+
+
+def holds(pod: str, resource: str, count: int = 1) -> Invariant:
+    """A pod that runs holds so many devices of the resource, at least: running is not enough."""
+
+    def broken(state: ClusterState) -> Iterator[str]:
+        held = sum((name, of) == (pod, resource) for name, _, of, _ in devices_of(state))
+        found = next((p for p in state.store.pods.values() if p.name == pod), None)
+        if found is None or found.phase != "Running" or held >= count:
+            return
+        values = {"pod": pod, "node": found.node_name, "resource": resource}
+        if held:
+            yield say("check.holds-few", held=held, count=count, **values)
+        else:
+            yield say("check.holds-nothing", **values)
+
+    return broken
 
 
 def no_device_twice() -> Invariant:

@@ -9,7 +9,7 @@ from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.devices.devices import DeviceAllocateInfo, PodDevices
 from kubedev.kubelet.devices.run_options import device_run_container_options
 from kubedev.lab.allocation_scene import Prefer, allocation_scene, decide
-from kubedev.lab.check import Checked, Invariant, devices_of
+from kubedev.lab.check import Checked, Invariant
 from kubedev.lab.session import Lab
 from kubedev.lab.stream_ends import RESOURCE, wire_bench
 from kubedev.lab.timeline_scene import sample_of, timeline_of
@@ -17,7 +17,7 @@ from kubedev.views.catalogue import say
 from kubedev.views.masks import natural_list
 from kubedev.wire.codec import METHODS
 
-__all__ = ["PARTNERS", "capacity_kept", "check_list", "check_preference", "holds", "key_gone", "no_conflict"]
+__all__ = ["PARTNERS", "capacity_kept", "check_list", "check_preference", "key_gone", "no_conflict"]
 
 PARTNERS = {"d0": "d3", "d3": "d0", "d1": "d2", "d2": "d1", "d4": "d7", "d7": "d4", "d5": "d6", "d6": "d5"}
 """Pairs of devices with a fast link between them, as only the plugin can know."""
@@ -49,18 +49,6 @@ def key_gone(resource: str, node: str = "") -> Invariant:
         capacity, allocatable = sample_of(state.store.nodes[name], resource)
         if (capacity, allocatable) != (None, None):
             yield say("check.key-stays", resource=resource, node=name, count=capacity)
-
-    return broken
-
-
-def holds(pod: str, resource: str) -> Invariant:
-    """A pod that runs holds devices of the resource: running is not enough."""
-
-    def broken(state: ClusterState) -> Iterator[str]:
-        held = any((name, of) == (pod, resource) for name, _, of, _ in devices_of(state))
-        found = next((p for p in state.store.pods.values() if p.name == pod), None)
-        if found is not None and found.phase == "Running" and not held:
-            yield say("check.holds-nothing", pod=pod, node=found.node_name, resource=resource)
 
     return broken
 

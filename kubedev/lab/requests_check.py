@@ -1,5 +1,6 @@
 """The invariants of lab 01's exercises."""
 
+import re
 from collections.abc import Iterator
 
 from kubedev.api.objects import Container, Pod
@@ -65,11 +66,11 @@ def _too_little(container: Container, pod: str, resource: str, amount: str) -> s
 
 
 def part_of(card: str, *pods: str) -> Invariant:
-    """What these pods hold are parts of one card: devices whose ids begin with its name."""
+    """What these pods hold are parts of one card: devices whose ids are its name, or begin with it and no letter."""
 
     def broken(state: ClusterState) -> Iterator[str]:
         for pod, _, _, device in devices_of(state):
-            if pod in pods and not device.startswith(card):
+            if pod in pods and not re.fullmatch(rf"{re.escape(card)}([^a-zA-Z0-9].*)?", device):
                 yield say("check.other-card", pod=pod, device=device, card=card)
 
     return broken

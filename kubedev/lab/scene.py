@@ -79,14 +79,14 @@ def _queued(state: ClusterState) -> int:
 def _message(state: ClusterState, message: Message) -> MessageView:
     values = dict(message.values)
     source, target = message.source.split("/", 1), message.target.split("/", 1)
-    about, file = "", ""
+    about, file, container = "", "", ""
     for party in (source, target):
         if party[0] == "plugin":
             about = party[1].partition("/")[2]
             plugin = state.plugins.get((message.node, about))
             file = plugin.socket if plugin else ""
         elif party[0] == "container":
-            uid = party[1].rpartition("/")[0]
+            uid, _, container = party[1].rpartition("/")
             about = state.store.pods[uid].name if uid in state.store.pods else ""
     if message.key == "register":
         file = "kubelet.sock"
@@ -97,6 +97,7 @@ def _message(state: ClusterState, message: Message) -> MessageView:
         text=say(f"log.{message.key}", **values).strip(),
         label=say(f"label.{message.key}", **values),
         about=about,
+        container=container,
         file=file,
         node=message.node,
         stream=message.kind == "stream",

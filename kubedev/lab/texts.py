@@ -186,6 +186,8 @@ TEXTS = {
     "check.good": "All invariants hold.",
     "check.bad": "Not yet:",
     "check.no-pod": "there is no pod {pod}",
+    "check.holds-few": "pod {pod} runs on {node} and holds {held} of {resource}, and {count} are needed",
+    "check.holds-nothing": "pod {pod} runs on {node} and holds no device of {resource}",
     "check.not-running": "pod {pod} is {phase}, not Running. {why}",
     "check.twice": "device {device} of {resource} on {node} is held twice: by {first} and by {second}",
     "check.sick": "device {device} of {resource} on {node} is unhealthy, and pod {pod} holds it",

@@ -14,7 +14,6 @@ TEXTS = {
         "capacity of {resource} on {node} fell to {least} at {at} s: the plugin was away for more than 300 s"
     ),
     "check.key-stays": "the key {resource} is still in the status of {node}, with {count}",
-    "check.holds-nothing": "pod {pod} runs on {node} and holds no device of {resource}",
     "check.list-too-long": (
         "the list has {size} bytes, and the kubelet takes 4194304: {error}. "
         "The node has {count} of the {wanted} devices of {resource}"

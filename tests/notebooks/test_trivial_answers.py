@@ -1,0 +1,117 @@
+"""Every check of every lab refuses the answer that does nothing, and the one that asks for nothing.
+
+Right and wrong answers stand beside each lab's own tests.
+"""
+
+import pytest
+
+from tests.notebooks.exercises import Notebook, check_with
+
+NOTHING = "from kubedev.lab.node_scene import pod_yaml\nlab.delete('{0}'); lab.apply(pod_yaml('{0}', {{}}))"
+LESS = (
+    "from kubedev.lab.node_scene import pod_yaml\nlab.delete('{0}'); lab.apply(pod_yaml('{0}', {{{1!r}: 1}}))"
+)
+GPU, DEV = "nvidia.com/gpu", "test.com/dev"
+BOTH = "answers = [try_apply(lab, pod_text(container('notebook'), name=name)) for name in ('alice', 'bob')]"
+LABS = {
+    "00": "00-one-pod-one-gpu",
+    "01": "01-what-a-pod-asks-for",
+    "02": "02-registration",
+    "03": "03-list-and-watch",
+    "04": "04-allocate",
+    "05": "05-numa-hints",
+    "06": "06-numa-merge",
+}
+
+
+def check_lab_00(answer: str) -> object:
+    notebook = Notebook(LABS["00"])
+    notebook.run("exercise-scene")
+    try:
+        notebook.say(answer)
+        return notebook.run("exercise-check")
+    finally:
+        notebook.say("lab.close()")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "lab.delete('trainer'); lab.delete('web')",
+        f"{NOTHING.format('trainer')}\n{NOTHING.format('web')}",
+        f"{NOTHING.format('trainer')}",
+        f"{LESS.format('web', GPU)}",
+    ],
+)
+def test_s22_lab_00(answer: str) -> None:
+    assert not check_lab_00(answer)
+
+
+def test_lab_00_has_more_than_one_right_answer() -> None:
+    assert check_lab_00("lab.set_health('d1', healthy=True)")
+    assert check_lab_00("lab.plugin('nvidia.com/gpu', devices=4, node='gpu-node-2')")
+
+
+TRIVIAL = [
+    ("01", 1, "trainer = container('main'); answer = try_apply(lab, pod_text(trainer, name='trainer'))"),
+    ("01", 1, "answer = ''"),
+    ("01", 2, BOTH),
+    ("01", 2, "answers = []"),
+    ("01", 2, f"lab.plugin('{GPU}', devices=[Device('card0'), Device('card01')]); "
+              f"notebook = container('notebook', limits={{'{GPU}': 1}}); "
+              "answers = [try_apply(lab, pod_text(notebook, name=name)) for name in ('alice', 'bob')]"),
+    ("01", 3, "lab.delete('first'); lab.delete('second')"),
+    ("01", 3, "[try_apply(lab, pod_text(container('x'), name=name)) for name in ('first', 'second')]"),
+    ("01", 3, "try_apply(lab, pod_text(container('load', cpu=1), name='first'))"),
+    ("02", 1, "quiet.stop()"),
+    ("02", 1, "quiet.start(); quiet.send()"),
+    ("02", 2, "gpu.stop()"),
+    ("02", 2, "gpu.run()"),
+    ("02", 3, NOTHING.format("pair")),
+    ("02", 3, f"b.send('card-a', 'card-b'); a.stop(); b.start(); {LESS.format('pair', DEV)}"),
+    ("03", 1, NOTHING.format("second")),
+    ("03", 1, "lab.delete('second'); lab.delete('trainer')"),
+    ("03", 2, f"{NOTHING.format('trainer')}\nlab.plugin(gpu, devices=4, numa=1)"),
+    ("03", 2, "lab.delete('trainer')"),
+    ("03", 3, "slices = []"),
+    ("03", 3, "slices = [Device('')] * 60_000"),
+    ("04", 1, "prefer = lambda request: []"),
+    ("04", 1, "prefer = lambda request: None"),
+    ("04", 1, "prefer = lambda request: list(request.available_device_ids)"),
+    ("04", 2, NOTHING.format("two-step")),
+    ("04", 2, LESS.format("two-step", GPU)),
+    ("04", 2, "lab.delete('two-step')"),
+    ("04", 3, NOTHING.format("stream")),
+    ("04", 3, "lab.delete('stream')"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lab", "exercise", "answer"), TRIVIAL)
+def test_s22_labs_01_to_04(lab: str, exercise: int, answer: str) -> None:
+    assert not check_with(LABS[lab], exercise, answer)
+
+
+@pytest.mark.parametrize(
+    ("lab", "exercise", "answer"),
+    [
+        ("05", "one", ""),
+        ("05", "one", "wiring.turn(a0='NUMA 0')"),
+        ("05", "two", ""),
+        ("05", "two", "holders.turn(one='a0', two='a0')"),
+        ("05", "three", ""),
+        ("05", "three", "listing.turn(x0='no topology')"),
+        ("06", "one", ""),
+        ("06", "one", "turns.turn(first=2, second=2)"),
+        ("06", "two", "provider = lambda request, hints: {}"),
+        ("06", "two", "provider = lambda request, hints: None"),
+        ("06", "three", "nodes_to_try = lambda devices, numa_nodes: []"),
+        ("06", "three", "nodes_to_try = lambda devices, numa_nodes: None"),
+    ],
+)
+def test_s22_labs_05_and_06(lab: str, exercise: str, answer: str) -> None:
+    notebook = Notebook(LABS[lab])
+    if f"{exercise}-scene" in notebook.cells:
+        notebook.run(f"{exercise}-scene")
+    notebook.say(answer)
+    assert not notebook.run(f"{exercise}-check")
