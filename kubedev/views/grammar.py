@@ -12,12 +12,13 @@ connects.
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Literal
 
 from kubedev.views.catalogue import say
 from kubedev.views.controls import Action
-from kubedev.views.part import Block, Facts, Knob, Part, Space, Words, line_height, stacked
+from kubedev.views.part import Around, Block, Facts, Knob, Part, Space, Words, line_height, stacked
 from kubedev.views.picture import Box, Look, Mark, Panel, Picture, Table
 from kubedev.views.style import WIDTH
 
@@ -57,8 +58,6 @@ def picture(title: str, sentence: str, body: Part, width: float = WIDTH) -> Pict
 class Column(Part):
     """Parts below one another; what is left of the height goes to the last one."""
 
-    __slots__ = ("_parts", "gap")
-
     def __init__(self, *parts: Part, gap: float = GAP) -> None:
         self._parts = parts
         self.gap = gap
@@ -70,6 +69,10 @@ class Column(Part):
         return stacked([part.lay(width, f"{key}/{n}") for n, part in enumerate(self._parts)], self.gap)
 
     def least(self) -> float:
+        return self._least
+
+    @cached_property
+    def _least(self) -> float:
         return max((part.least() for part in self._parts), default=0.0)
 
     def wish(self) -> float:
@@ -81,8 +84,6 @@ class Row(Part):
 
     `shares` divide the width; a share of 0 takes what the part wishes. `middle` centres them on one line.
     """
-
-    __slots__ = ("_parts", "_shares", "gap", "middle")
 
     def __init__(
         self, *parts: Part, shares: Sequence[float] = (), gap: float = GAP, middle: bool = False
@@ -123,6 +124,10 @@ class Row(Part):
         ]
 
     def least(self) -> float:
+        return self._least
+
+    @cached_property
+    def _least(self) -> float:
         shared = [
             part.least() / share for part, share in zip(self._parts, self._shares, strict=True) if share
         ]
@@ -141,8 +146,6 @@ class Grid(Part):
 
     Cards that hold fields make a table called `caption`: a row a card, a column a field.
     """
-
-    __slots__ = ("_parts", "across", "caption", "gap")
 
     def __init__(self, *parts: Part, across: int = 3, gap: float = GAP, caption: str = "") -> None:
         self._parts = parts
@@ -171,12 +174,16 @@ class Grid(Part):
             row = self._parts[first : first + across]
             cards = [part for part in row if isinstance(part, Card)]
             same = len({len(card.parts()) for card in cards}) == 1 and len(cards) == len(row)
-            yield from aligned(cards, width) if same else row
+            yield from aligned(cards, width) if same and across > 1 else row
 
     def _each(self, width: float, across: int) -> float:
         return (width - self.gap * (across - 1)) / across
 
     def least(self) -> float:
+        return self._least
+
+    @cached_property
+    def _least(self) -> float:
         return max((part.least() for part in self._parts), default=0.0)
 
     def wish(self) -> float:
@@ -213,27 +220,16 @@ def aligned(cards: Sequence["Card"], width: float) -> list["Card"]:
     return [card.holding(top, *map(AtLeast, card.parts(), highest)) for card in cards]
 
 
-class AtLeast(Part):
+class AtLeast(Around):
     """A part that is at least `high` pixels high."""
 
-    __slots__ = ("_part", "high")
-
     def __init__(self, part: Part, high: float) -> None:
-        self._part = part
+        super().__init__(part)
         self.high = high
 
-    def parts(self) -> tuple[Part, ...]:
-        return (self._part,)
-
     def lay(self, width: float, key: str) -> Block:
-        block = self._part.lay(width, key)
+        block = self.part.lay(width, key)
         return Block(max(self.high, block.height), block.draw)
-
-    def least(self) -> float:
-        return self._part.least()
-
-    def wish(self) -> float:
-        return self._part.wish()
 
 
 def _fields(part: Part) -> Iterator["Field"]:
@@ -244,27 +240,16 @@ def _fields(part: Part) -> Iterator["Field"]:
         yield from _fields(each)
 
 
-class Field(Part):
+class Field(Around):
     """A part that is a column of the table of its grid; its head is drawn above it if `shown`."""
 
-    __slots__ = ("_part", "head", "shown")
-
     def __init__(self, head: str, *parts: Part, shown: bool = False) -> None:
+        super().__init__(Column(*([Words(head, tone="muted")] if shown else []), *parts, gap=4))
         self.head = head
         self.shown = shown
-        self._part = Column(*([Words(head, tone="muted")] if shown else []), *parts, gap=4)
 
     def parts(self) -> tuple[Part, ...]:
-        return self._part.parts()[self.shown :]
-
-    def lay(self, width: float, key: str) -> Block:
-        return self._part.lay(width, key)
-
-    def least(self) -> float:
-        return self._part.least()
-
-    def wish(self) -> float:
-        return self._part.wish()
+        return self.part.parts()[self.shown :]
 
 
 class Card(Part):
@@ -273,19 +258,6 @@ class Card(Part):
     `corner` stands at the end of the title's line. `key` is its name for the wires, and its identity from step to
     step. It is at least `high` pixels high. `name` is what it is called where the title is not what it is.
     """
-
-    __slots__ = (
-        "_parts",
-        "_top",
-        "action",
-        "corner",
-        "high",
-        "key",
-        "look",
-        "name",
-        "title",
-        "tooltip",
-    )
 
     def __init__(
         self,
@@ -301,6 +273,7 @@ class Card(Part):
     ) -> None:
         self.title = title
         self._top = 0.0
+        self._laid: dict[tuple[float, str], Block] = {}
         self.name = name or title
         self._parts = parts
         self.look = look
@@ -316,6 +289,8 @@ class Card(Part):
     def holding(self, top: float, *parts: Part) -> "Card":
         """Return the same card around other parts, its head at least `top` high."""
         card = copy(self)
+        vars(card).pop("_inside", None)
+        card._laid = {}
         card._parts = parts
         card._top = top
         return card
@@ -333,31 +308,36 @@ class Card(Part):
         """The room beside what it holds, and above and below."""
         return (PAD, 8.0) if self.look == "panel" else (12.0, 7.0)
 
+    @cached_property
     def _inside(self) -> Column:
         head = [AtLeast(self.head(), self._top)] if self.title or self.corner else []
         return Column(*head, *self._parts, gap=6 if self.look == "panel" else 1)
 
     def lay(self, width: float, key: str) -> Block:
+        if (width, key) not in self._laid:  # a card that is kept from step to step is laid out once
+            self._laid[width, key] = self._lay(width, key)
+        return self._laid[width, key]
+
+    def _lay(self, width: float, key: str) -> Block:
         name, (across, down) = self.key or key, self.pads()
-        inside = self._inside().lay(width - 2 * across, name)
+        inside = self._inside.lay(width - 2 * across, name)
         high = max(self.high, inside.height + 2 * down)
 
-        def draw(x: float, y: float, height: float) -> Iterator[Mark]:
-            if self.look == "panel":
-                yield Panel(name, x, y, width, height, tooltip=self.tooltip)
-            else:
-                yield Box(
-                    name, x, y, width, height, "", look=self.look, tooltip=self.tooltip, action=self.action
-                )
-            yield from inside.draw(x + across, y + down, height - 2 * down)
+        @lru_cache(4)
+        def marks(x: float, y: float, height: float) -> tuple[Mark, ...]:
+            place = (name, x, y, width, height)
+            ground: Mark = Panel(*place, tooltip=self.tooltip)
+            if self.look != "panel":
+                ground = Box(*place, "", look=self.look, tooltip=self.tooltip, action=self.action)
+            return ground, *inside.draw(x + across, y + down, height - 2 * down)
 
-        return Block(high, draw)
+        return Block(high, lambda x, y, height: iter(marks(x, y, height)))
 
     def least(self) -> float:
-        return self._inside().least() + 2 * self.pads()[0]
+        return self._inside.least() + 2 * self.pads()[0]
 
     def wish(self) -> float:
-        return self._inside().wish() + 2 * self.pads()[0]
+        return self._inside.wish() + 2 * self.pads()[0]
 
     def about(self) -> str:
         held = Part.about(self)

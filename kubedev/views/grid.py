@@ -6,6 +6,7 @@ hundred are small and still all there.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kubedev.views.picture import Point
 
@@ -56,6 +57,17 @@ def lay_out(
 
     `first` are sizes (cell, to the next column, to the next row) that are tried before the usual ones.
     """
+    return _lay_out(tuple(counts), width, height, label_width, tuple(first))
+
+
+@lru_cache(256)  # a picture has the same groups from step to step
+def _lay_out(
+    counts: tuple[int, ...],
+    width: float,
+    height: float,
+    label_width: float,
+    first: tuple[tuple[int, int, int], ...],
+) -> Grid:
     count = max(len(counts), 1)
     narrowest = min(label_width, (width - (_GAP + 4) * (count - 1)) / count)
     for sizes in (*first, *_SIZES, *_SMALL):

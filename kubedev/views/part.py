@@ -9,7 +9,7 @@ from kubedev.views.controls import Control, What, control_size
 from kubedev.views.picture import Mark, Table, Text
 from kubedev.views.style import SIZE_TEXT, flow, text_width
 
-__all__ = ["Block", "Facts", "Knob", "Part", "Space", "Words", "line_height", "stacked", "word"]
+__all__ = ["Around", "Block", "Facts", "Knob", "Part", "Space", "Words", "line_height", "stacked", "word"]
 
 _COMFORT = 90.0  # words that have less room are hard to read
 
@@ -59,6 +59,25 @@ class Part:
 def line_height(size: int = SIZE_TEXT) -> float:
     """Return the distance of two lines of text."""
     return float(round(size * 1.29))
+
+
+class Around(Part):
+    """Something around one part: what it does not say otherwise is said by the part."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+    def parts(self) -> tuple[Part, ...]:
+        return (self.part,)
+
+    def lay(self, width: float, key: str) -> Block:
+        return self.part.lay(width, key)
+
+    def least(self) -> float:
+        return self.part.least()
+
+    def wish(self) -> float:
+        return self.part.wish()
 
 
 @dataclass(frozen=True, slots=True)

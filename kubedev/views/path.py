@@ -5,12 +5,14 @@ pods with the reason why one waits, and the messages. The two that a message goe
 under way moves.
 """
 
+from functools import lru_cache
+
 from kubedev.views.catalogue import say
 from kubedev.views.controls import Button, Choice, What, act
 from kubedev.views.grammar import Card, Column, Facts, Grid, Knob, Part, Row, Space, Words, picture
 from kubedev.views.path_node import node_card, node_ways, under_way
 from kubedev.views.path_side import log_card, pods_card
-from kubedev.views.path_state import MessageView, PathState
+from kubedev.views.path_state import MessageView, PathControls, PathState
 from kubedev.views.path_tables import path_tables
 from kubedev.views.picture import Picture
 from kubedev.views.style import WIDTH
@@ -68,29 +70,36 @@ def _moment(state: PathState) -> Row:
 
 def _control_plane(state: PathState, message: MessageView | None, *, wide: bool) -> Row:
     lines = {
-        "you": Words(say("path.you.line"), "muted"),
-        "store": Words(say("path.store.line", pods=len(state.pods), nodes=len(state.nodes)), "muted"),
-        "scheduler": Words(say("path.scheduler.line", queued=state.queued, cached=state.cached), "muted"),
+        "you": say("path.you.line"),
+        "store": say("path.store.line", pods=len(state.pods), nodes=len(state.nodes)),
+        "scheduler": say("path.scheduler.line", queued=state.queued, cached=state.cached),
     }
-    cards = [_party(party, line, state, message) for party, line in lines.items()]
+    parties = set() if message is None else {message.source, message.target}
+    decision = message if len(parties) == 1 else None
+    cards = [
+        _party(party, line, state.controls, party in parties, decision if party in parties else None)
+        for party, line in lines.items()
+    ]
     first, second = _GAPS[wide]
     you, store, scheduler = cards
     shares = (0 if state.controls else 1, 0, 1, 0, 1.06)
     return Row(you, Space(wide=first), store, Space(wide=second), scheduler, shares=shares, gap=0)
 
 
-def _party(party: str, line: Part, state: PathState, message: MessageView | None) -> Card:
-    lit = message is not None and party in (message.source, message.target)
-    if message is not None and lit and message.source == message.target:
-        line = Tag(message.text, message.label, message.number)
-    elif party == "you" and state.controls is not None:
-        line = _your_controls(state)
+@lru_cache(64)  # most cards stay as they are from step to step
+def _party(
+    party: str, words: str, controls: PathControls | None, lit: bool, decision: MessageView | None
+) -> Card:
+    line: Part = Words(words, "muted")
+    if decision is not None:
+        line = Tag(decision.text, decision.label, decision.number)
+    elif party == "you" and controls is not None:
+        line = _your_controls(controls)
     return Card(say(f"path.{party}"), line, key=f"box/{party}", look="lit" if lit else "plain", high=58)
 
 
-def _your_controls(state: PathState) -> Part:
-    assert state.controls is not None
-    controls, off = state.controls, not state.controls.changing
+def _your_controls(controls: PathControls) -> Part:
+    off = not controls.changing
     pods = Choice(say("path.sample"), controls.samples, controls.sample, ())
     add = Button(
         say("path.add"), act("apply", manifest="=control/sample", rename=True), primary=True, disabled=off

@@ -1,6 +1,7 @@
 """How a device is shown: its state, its name in short, its NUMA node in words."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from kubedev.views.catalogue import say
 from kubedev.views.path_state import DeviceView
@@ -27,6 +28,7 @@ def device_cell(
     return Cell(f"device/{name}", *place, size, label, state, tooltip=tooltip, action=action)
 
 
+@lru_cache(4096)  # most devices stay as they are from step to step
 def device_words(device: DeviceView) -> str:
     """Return what is to be said of a device: its id, its state, whose it is, where it sits."""
     owner = f"{device.owner}/{device.container}" if device.container else device.owner
@@ -42,6 +44,11 @@ def device_words(device: DeviceView) -> str:
 
 def numa_text(numa: Sequence[int]) -> str:
     """Return where a device sits, in words."""
+    return _numa_text(tuple(numa))
+
+
+@lru_cache(512)
+def _numa_text(numa: tuple[int, ...]) -> str:
     return say("path.numa", nodes=",".join(map(str, sorted(numa)))) if numa else say("path.numa.none")
 
 

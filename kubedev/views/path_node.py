@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import groupby
+from functools import lru_cache
 
 from kubedev.views.catalogue import say
 from kubedev.views.controls import Action, Button, act
@@ -14,6 +14,7 @@ from kubedev.views.path_state import (
     DeviceView,
     MessageView,
     NodeView,
+    PathControls,
     PathState,
     PluginView,
     ResourceView,
@@ -42,7 +43,13 @@ def node_card(state: PathState, node: NodeView | None, message: MessageView | No
     parties = Row(
         Column(*_plugins(state, node, message), gap=6),
         Space(wide=calls),
-        _kubelet(state, node, message),
+        _kubelet(
+            node.name,
+            node.kubelet,
+            "kubelet.sock" in node.files,
+            state.controls,
+            *_part_in(message, message is not None and "kubelet" in (message.source, message.target)),
+        ),
         Space(wide=starts),
         Column(*_containers(node, message), gap=6),
         shares=(1.2, 0, 1.02, 0, 0.7),
@@ -53,16 +60,16 @@ def node_card(state: PathState, node: NodeView | None, message: MessageView | No
     return Card("", head, parties, _resources(state, node, told=told), key="node", high=235, name=title.text)
 
 
-def _knob(state: PathState, label: str, key: str, action: Action) -> list[Part]:
+def _knob(controls: PathControls | None, label: str, key: str, action: Action) -> list[Part]:
     """A button beside what it acts on, if there are any."""
-    if state.controls is None:
+    if controls is None:
         return []
-    what = Button(say(f"path.{label}"), action, disabled=not state.controls.changing)
+    what = Button(say(f"path.{label}"), action, disabled=not controls.changing)
     return [Knob(what, f"control/{key}")]
 
 
 def _head(state: PathState, node: NodeView, title: Words) -> Part:
-    start = _knob(state, "start-plugin", "start_plugin", act("start_plugin", node=node.name))
+    start = _knob(state.controls, "start-plugin", "start_plugin", act("start_plugin", node=node.name))
     return Row(title, *start, shares=(0, 0), middle=True) if start else title
 
 
@@ -98,31 +105,45 @@ def _plugins(state: PathState, node: NodeView, message: MessageView | None) -> l
     if not node.plugins:
         return [Card(say("path.plugin.none"), look="dead", high=_HIGH)]
     shown = _shown_plugins(node, message)
+    about, alone = _about(message, "plugin"), len(node.plugins) == 1
     cards: list[Part] = [
-        _plugin(state, node, plugin, message, alone=len(node.plugins) == 1) for plugin in shown
+        _plugin(node.name, plugin, state.controls, alone, *_part_in(message, plugin.resource == about))
+        for plugin in shown
     ]
     return [*cards, *_more(plugin.resource for plugin in node.plugins if plugin not in shown)]
 
 
+def _part_in(message: MessageView | None, named: bool) -> tuple[bool, MessageView | None]:
+    """Whether a party takes part in the message, and the message if it is its own decision."""
+    lit = message is not None and named
+    return lit, message if lit and message and message.source == message.target else None
+
+
+def _line(words: str, decision: MessageView | None) -> Part:
+    return Tag(decision.text, decision.label, decision.number) if decision else Words(words, "muted")
+
+
+@lru_cache(64)  # most cards stay as they are from step to step
 def _plugin(
-    state: PathState, node: NodeView, plugin: PluginView, message: MessageView | None, *, alone: bool
+    node: str,
+    plugin: PluginView,
+    controls: PathControls | None,
+    alone: bool,
+    lit: bool,
+    decision: MessageView | None,
 ) -> Card:
     """One plugin; where it is alone its resource is told by the devices, and its box says what it is."""
     running = say("path.plugin.memory") if plugin.pid is None else say("path.plugin.pid", pid=plugin.pid)
-    words: Part = Words(running if plugin.alive else say("path.plugin.dead"), "muted")
-    lit = message is not None and _about(message, "plugin") == plugin.resource
-    if lit and message is not None and message.source == message.target:
-        words = Tag(message.text, message.label, message.number)
-    kill = act("kill_plugin", resource=plugin.resource, node=node.name)
+    kill = act("kill_plugin", resource=plugin.resource, node=node)
     look: Look = "lit" if lit else "plain" if plugin.alive else "dead"
     return Card(
         say("path.plugin") if alone else plugin.resource,
         *([Words(plugin.socket, "muted", mono=True)] if alone else []),
-        words,
+        _line(running if plugin.alive else say("path.plugin.dead"), decision),
         look=look,
         key=_plugin_key(plugin),
         high=_HIGH if alone else _LOW,
-        corner=_knob(state, "kill", f"kill/{plugin.resource}", kill) if plugin.alive else [],
+        corner=_knob(controls, "kill", f"kill/{plugin.resource}", kill) if plugin.alive else [],
         tooltip=f"{plugin.resource} · {plugin.socket} · {running}",
     )
 
@@ -142,41 +163,49 @@ def _more(names: Iterable[str]) -> list[Part]:
     return [Words(say("path.more", count=len(listed), names=", ".join(listed)), "muted")]
 
 
-def _kubelet(state: PathState, node: NodeView, message: MessageView | None) -> Card:
-    lit = message is not None and "kubelet" in (message.source, message.target)
-    words: list[Part] = [Words("kubelet.sock", "muted", mono=True)] if "kubelet.sock" in node.files else []
-    if lit and message is not None and message.source == message.target:
-        words.append(Tag(message.text, message.label, message.number))
-    else:
-        words.append(Words(node.kubelet, "muted"))
-    restart = _knob(state, "restart", "restart_kubelet", act("restart_kubelet", node=node.name))
-    look: Look = "lit" if lit else "plain"
-    return Card(say("path.kubelet"), *words, look=look, key="box/kubelet", high=_HIGH, corner=restart)
+@lru_cache(16)
+def _kubelet(
+    node: str,
+    doing: str,
+    serves: bool,
+    controls: PathControls | None,
+    lit: bool,
+    decision: MessageView | None,
+) -> Card:
+    """The kubelet, with its socket while it is there, and what it does."""
+    socket = [Words("kubelet.sock", "muted", mono=True)] if serves else []
+    restart = _knob(controls, "restart", "restart_kubelet", act("restart_kubelet", node=node))
+    words, look = _line(doing, decision), "lit" if lit else "plain"
+    return Card(say("path.kubelet"), *socket, words, look=look, key="box/kubelet", high=_HIGH, corner=restart)  # type: ignore[arg-type]
 
 
 def _containers(node: NodeView, message: MessageView | None) -> list[Part]:
     if not node.containers:
         return [Card(say("path.container.none"), look="dead", high=_HIGH)]
     shown = _shown_containers(node, message)
-    cards: list[Part] = [_container(each, message, alone=len(node.containers) == 1) for each in shown]
+    alone = len(node.containers) == 1
+    cards: list[Part] = [
+        _container(each, alone, *_part_in(message, _takes_part(each, message))) for each in shown
+    ]
     hidden = (f"{each.pod}/{each.name}" for each in node.containers if each not in shown)
     return [*cards, *_more(hidden)]
 
 
-def _container(container: ContainerView, message: MessageView | None, *, alone: bool) -> Card:
+def _takes_part(container: ContainerView, message: MessageView | None) -> bool:
+    named = message is not None and message.container in ("", container.name)
+    return named and _about(message, "container") == container.pod
+
+
+@lru_cache(64)
+def _container(container: ContainerView, alone: bool, lit: bool, decision: MessageView | None) -> Card:
     """One container: its own name, and its pod's."""
     pid = container.pid
     running = say("path.plugin.memory") if pid is None else say("path.plugin.pid", pid=pid)
     state = running if container.running else say("path.container.ended")
-    lit = message is not None and _about(message, "container") == container.pod
-    lit = lit and message is not None and message.container in ("", container.name)
-    words: Part = Words(state, "muted")
-    if lit and message is not None and message.source == message.target:
-        words = Tag(message.text, message.label, message.number)
     return Card(
         container.name,
         Words(say("path.container.of", pod=container.pod), "muted"),
-        *([words] if alone or isinstance(words, Tag) else []),
+        *([_line(state, decision)] if alone or decision else []),
         look="lit" if lit else "plain" if container.running else "dead",
         key=_container_key(container),
         high=_HIGH if alone else _LOW,
@@ -197,11 +226,8 @@ def _resource(state: PathState, node: NodeView, resource: ResourceView, *, told:
     """What the node's status says of a resource, its devices by NUMA node, and whose they are."""
     names = short_names([device.id for device in resource.devices])
     by_numa = sorted(resource.devices, key=lambda device: device.numa)
-    cells = [
-        _device(state, node, resource.name, device, names[device.id])
-        for _, held in groupby(by_numa, lambda device: device.numa)
-        for device in held
-    ]
+    acts = state.controls is not None and state.controls.changing
+    cells = [_device(node.name, resource.name, d, names[d.id], acts=acts) for d in by_numa]
     if resource.capacity is None:
         status = say("path.resource.absent")
     else:
@@ -225,10 +251,9 @@ def _resource(state: PathState, node: NodeView, resource: ResourceView, *, told:
     return Column(head, Cells(*cells, high=_CELLS), *lines, gap=4)
 
 
-def _device(state: PathState, node: NodeView, resource: str, device: DeviceView, name: str) -> Device:
-    set_health = act(
-        "set_health", node=node.name, resource=resource, device=device.id, healthy=not device.healthy
-    )
+@lru_cache(4096)  # most devices stay as they are from step to step
+def _device(node: str, resource: str, device: DeviceView, name: str, *, acts: bool) -> Device:
+    set_health = act("set_health", node=node, resource=resource, device=device.id, healthy=not device.healthy)
     return Device(
         name,
         device_state(device),
@@ -236,7 +261,7 @@ def _device(state: PathState, node: NodeView, resource: str, device: DeviceView,
         group=numa_text(device.numa),
         owner=f"{device.owner}/{device.container}" if device.container else device.owner,
         tooltip=device_words(device),
-        action=set_health if state.controls and state.controls.changing else f"device:{resource}:{device.id}",
+        action=set_health if acts else f"device:{resource}:{device.id}",
     )
 
 
@@ -262,8 +287,7 @@ def node_ways(node: NodeView, message: MessageView | None) -> list[Way]:
         ways += [stream] if (plugin.alive and plugin.streaming) or stream.pill else []
         ways.append(hand)
     for container in _shown_containers(node, message):
-        about = message if _about(message, "container") == container.pod else None
-        about = about if about and about.container in ("", container.name) else None
+        about = message if _takes_part(container, message) else None
         key = _container_key(container)
         starts = under_way(Way("box/kubelet", key), about, ("kubelet", "container"))
         ends = under_way(Way(key, "box/kubelet"), about, ("container", "kubelet"))

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from kubedev.views.catalogue import say
 from kubedev.views.controls import Button, act
-from kubedev.views.grammar import Block, Card, Column, Knob, Part, Row, Words, line_height
-from kubedev.views.path_state import ContainerView, MessageView, PathState, PodView
+from kubedev.views.grammar import Card, Column, Knob, Part, Row, Words
+from kubedev.views.part import Around, Block, line_height
+from kubedev.views.path_state import ContainerView, MessageView, PathControls, PathState, PodView
 from kubedev.views.picture import Band, Dot, Mark, Text
 from kubedev.views.style import flow, text_width
 
@@ -23,11 +25,23 @@ def pods_card(state: PathState) -> Card:
     if not state.pods:
         return Card(say("path.pods"), Words(say("path.pods.none"), "muted"), high=109)
     focus = next((pod for pod in state.pods if pod.name == state.focus), state.pods[-1])
-    shown, hidden = _choose(state.pods, focus)
+    containers = tuple(c for node in state.nodes for c in node.containers if c.pod == focus.name)
+    return _pods(state.pods, focus, containers, len(state.nodes) > 1, state.controls)
+
+
+@lru_cache(16)  # most messages change no pod
+def _pods(
+    pods: tuple[PodView, ...],
+    focus: PodView,
+    containers: tuple[ContainerView, ...],
+    placed: bool,
+    controls: PathControls | None,
+) -> Card:
+    shown, hidden = _choose(pods, focus)
     lines: list[Part] = []
     for pod in shown:
-        lines.append(_pod(state, pod))
-        lines += _details(state, pod) if pod is focus else []
+        lines.append(_pod(pod, placed, controls))
+        lines += _details(pod, containers) if pod is focus else []
     if hidden:
         names = ", ".join(pod.name for pod in hidden)
         lines.append(Words(say("path.pods.others", count=len(hidden), names=names), "muted"))
@@ -41,9 +55,9 @@ def _choose(pods: tuple[PodView, ...], focus: PodView) -> tuple[list[PodView], l
     return [pod for pod in pods if pod in kept], [pod for pod in pods if pod not in kept]
 
 
-def _pod(state: PathState, pod: PodView) -> Part:
-    """Its name and phase, then where it is and what it holds."""
-    where = pod.node if len(state.nodes) > 1 else ""
+def _pod(pod: PodView, placed: bool, controls: PathControls | None) -> Part:
+    """Its name and phase, then where it is (if there are several nodes) and what it holds."""
+    where = pod.node if placed else ""
     held = say("path.pod.holds", devices=pod.devices) if pod.devices else ""
     title = Row(Words(pod.name, bold=True), Words(pod.phase), shares=(0, 0), gap=8)
     name = Column(
@@ -51,19 +65,19 @@ def _pod(state: PathState, pod: PodView) -> Part:
         _Indented(Words(" · ".join(part for part in (where, held) if part), "muted")),
         gap=0,
     )
-    if state.controls is None:
+    if controls is None:
         return name
-    delete = Button(say("path.delete"), act("delete", pod=pod.name), disabled=not state.controls.changing)
+    delete = Button(say("path.delete"), act("delete", pod=pod.name), disabled=not controls.changing)
     return Row(name, Knob(delete, f"control/delete/{pod.name}"), shares=(1, 0), gap=8)
 
 
-def _details(state: PathState, pod: PodView) -> list[Part]:
+def _details(pod: PodView, containers: tuple[ContainerView, ...]) -> list[Part]:
     """What is to be said of the pod in focus: its reason, or its containers."""
     lines: list[Part] = []
     if pod.reason or pod.message:
         reason = ": ".join(part for part in (pod.reason, pod.message) if part)
         lines.append(_Indented(Words(reason, "muted", key="pods/detail")))
-    for container in _containers(state, pod):
+    for container in containers:
         if container.pid is not None:
             pid = say("path.pod.pid", container=container.name, pid=container.pid)
             lines.append(_Indented(Words(pid, "muted")))
@@ -71,21 +85,10 @@ def _details(state: PathState, pod: PodView) -> list[Part]:
     return lines
 
 
-def _containers(state: PathState, pod: PodView) -> list[ContainerView]:
-    return [each for node in state.nodes for each in node.containers if each.pod == pod.name]
-
-
-class _Indented(Part):
+class _Indented(Around):
     """A part under a name with a mark before it."""
 
-    __slots__ = ("part",)
     by = 18.0
-
-    def __init__(self, part: Part) -> None:
-        self.part = part
-
-    def parts(self) -> tuple[Part, ...]:
-        return (self.part,)
 
     def lay(self, width: float, key: str) -> Block:
         block = self.part.lay(width - self.by, key)
@@ -98,14 +101,12 @@ class _Indented(Part):
 class _Dotted(_Indented):
     """A part with a dot before it."""
 
-    __slots__ = ("tone",)
-
     def __init__(self, tone: str, part: Part) -> None:
-        _Indented.__init__(self, part)
+        super().__init__(part)
         self.tone = tone
 
     def lay(self, width: float, key: str) -> Block:
-        block = _Indented.lay(self, width, key)
+        block = super().lay(width, key)
 
         def draw(x: float, y: float, height: float) -> Iterator[Mark]:
             yield Dot(f"{key}/dot", x + 6, y + 9, 5, self.tone)
@@ -135,13 +136,15 @@ class _Log(Part):
 
     def _route(self) -> float:
         """How wide the longest "from → to" is."""
-        return max(text_width(_route(message)) for message in self.messages) + 8
+        routes = {(message.source, message.target, message.stream) for message in self.messages}
+        return max(text_width(_between(*route)) for route in routes) + 8
 
     def lay(self, width: float, key: str) -> Block:
-        rows: dict[int, Block] = {}
+        route = self._route()
 
+        @cache
         def row(n: int) -> Block:
-            return rows.setdefault(n, self._row(n, width))
+            return self._row(n, width, route)
 
         centre = self.past - 1
         needed = sum(row(n).height for n in self._around(centre, _ROWS))
@@ -162,9 +165,9 @@ class _Log(Part):
         first = max(0, min(centre - count // 2, len(self.messages) - count))
         return range(first, min(first + count, len(self.messages)))
 
-    def _row(self, n: int, width: float) -> Block:
+    def _row(self, n: int, width: float, route: float) -> Block:
         message, lit = self.messages[n], n == self.now
-        route = max(self._route(), text_width(_route(message), bold=lit) + 8)
+        route = max(route, text_width(_route(message), bold=lit) + 8)
         key, room = f"log/{message.number}", width - _NUMBER - route
         whole = text_width(message.text, mono=True) <= room
         text = message.text if whole or lit else message.label
@@ -192,7 +195,12 @@ class _Log(Part):
 
 
 def _route(message: MessageView) -> str:
-    source, target = say(f"party.{message.source}"), say(f"party.{message.target}")
+    return _between(message.source, message.target, message.stream)
+
+
+@cache  # there are only so many parties
+def _between(source: str, target: str, stream: bool) -> str:
+    first, second = say(f"party.{source}"), say(f"party.{target}")
     if source == target:
-        return source
-    return say("path.message.stream" if message.stream else "path.message", source=source, target=target)
+        return first
+    return say("path.message.stream" if stream else "path.message", source=first, target=second)

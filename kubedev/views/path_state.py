@@ -123,9 +123,9 @@ class MessageView:
 class PathControls:
     """What the reader can do in the picture: `samples` are the pods to choose from, `sample` the chosen one.
 
-    The actions: `choose_sample` (its value is the name), `apply` (sample), `paste`, `start_plugin` (node),
-    `kill_plugin` (resource, node), `restart_kubelet` (node), `show_node` (node), `delete` (pod), and on a device
-    `set_health` (node, resource, device, healthy). Where `changing` is false they are there, and off.
+    The actions: `apply` (manifest: what was chosen), `paste`, `start_plugin` (node), `kill_plugin` (resource, node),
+    `restart_kubelet` (node), `show_node` (node), `delete` (pod), and on a device `set_health` (node, resource, device,
+    healthy). Where `changing` is false they are there, and off.
     """
 
     samples: tuple[str, ...]

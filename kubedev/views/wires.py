@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kubedev.views.grammar import Block, Part, line_height
+from kubedev.views.part import Around, Block, Part, line_height
 from kubedev.views.picture import Box, Line, Mark, Panel, Pill, Point, Text
 from kubedev.views.style import PILL_PADDING, text_width
 
@@ -63,29 +63,18 @@ class Tag(Part):
         return self.text
 
 
-class Wired(Part):
+class Wired(Around):
     """A part, and the ways between the cards in it.
 
     Ways between the same two share the edge that they have in common. Where a message is, labels make room.
     """
 
-    __slots__ = ("body", "ways")
-
     def __init__(self, body: Part, *ways: Way) -> None:
-        self.body = body
+        super().__init__(body)
         self.ways = ways
 
-    def parts(self) -> tuple[Part, ...]:
-        return (self.body,)
-
-    def least(self) -> float:
-        return self.body.least()
-
-    def wish(self) -> float:
-        return self.body.wish()
-
     def lay(self, width: float, key: str) -> Block:
-        block = self.body.lay(width, key)
+        block = self.part.lay(width, key)
 
         def draw(x: float, y: float, height: float) -> Iterator[Mark]:
             marks = list(block.draw(x, y, height))
