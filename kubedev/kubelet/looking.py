@@ -13,19 +13,17 @@ from kubedev.kubelet.kubelet_state import Effects, KubeletState, Stepped
 from kubedev.kubelet.pod_status import evict
 from kubedev.kubelet.pressure.eviction import new_eviction_manager, synchronize
 from kubedev.kubelet.pressure.thresholds import CONDITIONS, elapsed
+from kubedev.kubelet.registered_node import HEALTHY
 
 __all__ = ["look"]
 
 POD_CLEANUP_TIMEOUT = 30.0
 """So many seconds the manager waits for the pods it evicted before it looks again."""
 
-WORDS = {
+WORDS = {(name, False): (reason, message) for name, _, reason, message in HEALTHY} | {
     ("MemoryPressure", True): ("KubeletHasInsufficientMemory", "kubelet has insufficient memory available"),
-    ("MemoryPressure", False): ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     ("DiskPressure", True): ("KubeletHasDiskPressure", "kubelet has disk pressure"),
-    ("DiskPressure", False): ("KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
     ("PIDPressure", True): ("KubeletHasInsufficientPID", "kubelet has insufficient PID available"),
-    ("PIDPressure", False): ("KubeletHasSufficientPID", "kubelet has sufficient PID available"),
 }
 """Reason and message of each condition."""
 

@@ -137,6 +137,12 @@ def _node(state: ClusterState, name: str, real: bool) -> NodeView:
         ),
         containers=tuple(_container(state, c, real) for c in state.containers.values() if c.node == name),
         kubelet=_doing(agent),
+        conditions=tuple(
+            condition.type if condition.type != "Ready" else f"Ready {condition.status}"
+            for condition in status.conditions
+            if (condition.type == "Ready") != (condition.status == "True")
+        ),
+        taints=tuple(f"{taint.key}:{taint.effect}" for taint in status.taints),
     )
 
 

@@ -57,7 +57,26 @@ def node_card(state: PathState, node: NodeView | None, message: MessageView | No
     )
     head = Row(_head(state, node, title), _others(state, node), shares=(1.35, 1), gap=170, middle=True)
     told = message is not None and (message.source, message.target) == ("kubelet", "store")
-    return Card("", head, parties, _resources(state, node, told=told), key="node", high=235, name=title.text)
+    return Card(
+        "",
+        head,
+        *_trouble(node),
+        parties,
+        _resources(state, node, told=told),
+        key="node",
+        high=235,
+        name=title.text,
+    )
+
+
+def _trouble(node: NodeView) -> list[Part]:
+    """The node's conditions that mean trouble, and what keeps pods away because of them."""
+    said = [
+        say(f"path.node.{what}", names=", ".join(names))
+        for what, names in (("conditions", node.conditions), ("taints", node.taints))
+        if names
+    ]
+    return [Words(" · ".join(said), key="node/trouble")] if said else []
 
 
 def _knob(controls: PathControls | None, label: str, key: str, action: Action) -> list[Part]:

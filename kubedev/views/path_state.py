@@ -74,7 +74,10 @@ class ContainerView:
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """A node; `files` are the names in its socket directory, `kubelet` says what its kubelet does."""
+    """A node; `files` are the names in its socket directory, `kubelet` says what its kubelet does.
+
+    `conditions` are those that mean trouble (MemoryPressure, ...), `taints` what keeps pods away.
+    """
 
     name: str
     plugins: tuple[PluginView, ...] = ()
@@ -82,6 +85,8 @@ class NodeView:
     resources: tuple[ResourceView, ...] = ()
     containers: tuple[ContainerView, ...] = ()
     kubelet: str = ""
+    conditions: tuple[str, ...] = ()
+    taints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

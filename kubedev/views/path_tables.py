@@ -1,4 +1,4 @@
-"""The tables beside the path's picture: devices, pods, messages."""
+"""The tables beside the path's picture: devices, pods, messages, nodes in trouble."""
 
 from kubedev.views.catalogue import say
 from kubedev.views.path_state import PathState
@@ -9,7 +9,7 @@ __all__ = ["path_tables"]
 
 def path_tables(state: PathState) -> tuple[Table, ...]:
     """Return the same facts as text."""
-    return _devices(state), _pods(state), _messages(state)
+    return _devices(state), _pods(state), _messages(state), *_nodes(state)
 
 
 def _devices(state: PathState) -> Table:
@@ -43,3 +43,13 @@ def _messages(state: PathState) -> Table:
         for message in state.messages
     )
     return table("messages", "number from to text", rows)
+
+
+def _nodes(state: PathState) -> tuple[Table, ...]:
+    """The nodes that are in trouble, if there are any."""
+    rows = tuple(
+        (node.name, ", ".join(node.conditions), ", ".join(node.taints))
+        for node in state.nodes
+        if node.conditions or node.taints
+    )
+    return (table("nodes", "node conditions taints", rows),) if rows else ()

@@ -9,6 +9,7 @@ from kubedev.cluster import events as e
 from kubedev.kubelet import events as k
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.pressure.settings import SettingsError
+from kubedev.lab.scene import path_state
 from kubedev.lab.session import Lab
 from tests.unit.node_world import World
 
@@ -299,3 +300,13 @@ def test_what_a_silent_kubelet_could_not_say_is_said_when_it_is_heard_again() ->
         lab.do(e.KubeletSilenced("small", False))
         lab.advance(10)
         assert conditions(lab)["MemoryPressure"] == "True"
+
+
+def test_the_picture_tells_of_pressure_the_taint_and_the_evicted_pod() -> None:
+    with pressed() as lab:
+        lab.apply(manifest("greedy", memory="100Mi"))
+        lab.use("greedy", memory="3500Mi")
+        lab.advance(10)
+        shown = next(node for node in path_state(lab.state, title="").nodes if node.name == "small")
+        assert shown.conditions == ("MemoryPressure",)
+        assert shown.taints == ("node.kubernetes.io/memory-pressure:NoSchedule",)

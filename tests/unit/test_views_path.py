@@ -176,3 +176,19 @@ def test_nothing_overlaps_or_is_cut_whatever_the_state(state: PathState) -> None
     picture = path_picture(state)
     assert problems(picture) == []
     document(picture)  # each key once
+
+
+def test_a_node_in_trouble_says_so() -> None:
+    calm = sample_path()
+    taint = "node.kubernetes.io/memory-pressure:NoSchedule"
+    first, *rest = calm.nodes
+    short = replace(first, conditions=("MemoryPressure",), taints=(taint,))
+    evicted = PodView("d", "Failed", first.name, "Evicted", "The node was low on resource: memory. ")
+    state = replace(calm, nodes=(short, *rest), pods=(*calm.pods, evicted), focus="d")
+    picture = path_picture(state)
+    assert problems(picture) == []
+    said = " ".join(texts(picture))
+    assert "condition: MemoryPressure" in said
+    assert taint in said
+    assert "Evicted: The node was low on resource: memory." in said
+    assert "MemoryPressure" not in " ".join(texts(path_picture(calm)))
