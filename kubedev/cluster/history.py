@@ -79,8 +79,16 @@ class History:
         return tuple(e.event for e in self._entries[index + 1 :] if e.event is not None)
 
     def to_json(self) -> str:
-        """The run as text: send it to a colleague, read it with `from_json`."""
-        events = [encode(entry.event) for entry in self._entries[1:]]
+        """The run as text: send it to a colleague, read it with `from_json`.
+
+        Raises HistoryError where something of your own is in it, such as a scheduler's plugin: its code is not.
+        """
+        try:
+            events = [encode(entry.event) for entry in self._entries[1:]]
+        except TypeError as error:
+            raise HistoryError(
+                f"{error}: expected a run of what kubedev itself has; leave out what is of your own"
+            ) from None
         start = encode(self._entries[0].state)
         return json.dumps(
             {"format": FORMAT, "kubernetes": KUBERNETES_VERSION, "start": start, "events": events}

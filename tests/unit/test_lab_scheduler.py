@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubedev.api.manifests import ManifestError
-from kubedev.cluster.history import History
+from kubedev.cluster.history import History, HistoryError
 from kubedev.lab.session import Lab
 from kubedev.scheduler.configuration.errors import ConfigurationError
 
@@ -96,3 +96,5 @@ def test_a_plugin_of_ones_own_places_pods_of_a_lab_and_one_that_breaks_breaks_no
             assert "LookupError: no score" in lab.pod("bad").conditions[0].message
             lab.apply(a_pod("next"))
             assert node_of(lab, "next") != ""
+            with pytest.raises(HistoryError, match="cannot write a LastNode to JSON: expected a run of what"):
+                lab.history.to_json()

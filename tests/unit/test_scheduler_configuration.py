@@ -116,6 +116,15 @@ def test_leader_election_and_client_connection_are_checked_though_nothing_here_u
         assert load_configuration(HEADER + text).profiles
 
 
+def test_a_whole_number_may_be_written_as_a_fraction_or_with_an_exponent() -> None:
+    (profile,) = load_configuration(f"{HEADER}percentageOfNodesToScore: 7.0\nparallelism: 1e1\n").profiles
+    assert profile.percentage_of_nodes_to_score == 7
+    assert str(refusal("parallelism: 7.5\n")).startswith(
+        "json: cannot unmarshal number 7.5 into Go struct field"
+    )
+    assert str(refusal("parallelism: 3e9\n")).startswith("json: cannot unmarshal number")
+
+
 def test_several_unknown_fields_are_told_at_once_in_the_order_of_their_names() -> None:
     text = "zebra: 1\nprofiles:\n- plugins:\n    score:\n      enable: []\nant: 1\n"
     assert str(refusal(text)) == (

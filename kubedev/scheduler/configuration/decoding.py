@@ -158,6 +158,8 @@ def read_value(value: Any, type_name: str, where: tuple[str, str], unknown: list
         if not isinstance(value, Mapping):
             raise refused(type_error(value, type_name, struct, path))
         return read_struct(value, type_name, path, unknown)
+    if type_name in RANGES and isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        value = int(value)  # JSON has one kind of number, and Go writes such a one without a fraction
     if not is_of_type(value, type_name):
         raise refused(type_error(value, type_name, struct, path))
     if type_name == "Duration":
