@@ -58,7 +58,9 @@ def unmarshal(source: str, reader: Reader, over: Any) -> Any:
     try:
         value = _DECODER.decode(SURROGATES.sub("\ufffd", source))
     except (ValueError, RecursionError) as error:
-        if isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc.rstrip()):
+        if isinstance(error, json.JSONDecodeError) and (
+            error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
+        ):
             raise JSONError("unexpected end of JSON input") from None
         raise JSONError(f"invalid JSON: {error}") from None
     return reader(value, over, "")

@@ -187,10 +187,14 @@ class HealthSet:
 
 @dataclass(frozen=True, slots=True)
 class KubeletStopped:
-    """You restart a kubelet, or (`reboot`) the whole machine: the containers are gone then too."""
+    """You restart a kubelet, or (`reboot`) the whole machine: the containers are gone then too.
+
+    `config` is what the kubelet is set up with from now on; None: as before.
+    """
 
     node: str
     reboot: bool = False
+    config: KubeletConfig | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def stopped(state: ClusterState, event: e.KubeletStopped) -> ClusterState:
     state = replace(state, sockets={**state.sockets, node: (KUBELET_SOCKET,)})
     left = tuple(pending for pending in state.pending if not _for_the_old_process(pending, node, reboot))
     state = replace(state, pending=left)
-    start: list[k.KubeletEvent] = [k.KubeletRestarted(checkpoint, reboot)]
+    start: list[k.KubeletEvent] = [k.KubeletRestarted(checkpoint, reboot, event.config)]
     start += [
         *map(k.PodBound, state.store.pods_on(node)),
         *_of_pods_that_are_gone(state, node),

@@ -5,11 +5,15 @@ over gRPC or in memory, and posts what comes of them as further events.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kubedev.api.messages import Answer, Call, Device, RegisterRequest
 from kubedev.api.objects import Condition, Node, Pod, ResourceList
 from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
 from kubedev.kubelet.pressure.usage import Summary
+
+if TYPE_CHECKING:
+    from kubedev.kubelet.config import KubeletConfig
 
 __all__ = [
     "Answered",
@@ -122,11 +126,13 @@ class NodeUpdated:
 @dataclass(frozen=True, slots=True)
 class KubeletRestarted:
     """The process ends and starts again: what remains is the checkpoint and, unless the machine was rebooted,
-    the running containers. Its pods come again as `PodBound`, then `SourcesReady`.
+    the running containers. Its pods come again as `PodBound`, then `SourcesReady`. `config` is what it is set up with
+    from now on; None: as before.
     """
 
     checkpoint: str | None
     reboot: bool = False
+    config: "KubeletConfig | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,8 +96,8 @@ def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
             return state, (PodResourcesReply(request_id, told),)
         case ContainerExited(uid, container, exit_code):
             return _container_exited(state, uid, container, exit_code, now)
-        case KubeletRestarted(checkpoint, reboot):
-            return restart(state, checkpoint, reboot, now)
+        case KubeletRestarted(checkpoint, reboot, config):
+            return restart(state, checkpoint, reboot, now, config)
 
 
 def _chain(state: KubeletState, now: float, *steps: Any) -> Stepped:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Node
 from kubedev.api.quantity import Quantity
+from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.devices import device_manager, registration
 from kubedev.kubelet.devices.capacity import (
     CHECKPOINT_FILE,
@@ -65,11 +66,25 @@ def write_node_status(state: KubeletState, now: float) -> Stepped:
     return replace(state, devices=manager, node=node), effects
 
 
-def restart(state: KubeletState, checkpoint: str | None, reboot: bool, now: float) -> Stepped:
+def restart(
+    state: KubeletState,
+    checkpoint: str | None,
+    reboot: bool,
+    now: float,
+    config: KubeletConfig | None = None,
+) -> Stepped:
     """The kubelet after a restart: what it knows stands in its files, and the runtime says what runs.
 
-    All connections are closed and all conversations forgotten; plugins and pods come again as events.
+    All connections are closed and all conversations forgotten; plugins and pods come again as events. With another
+    `config` the state files of CPUs and memory are deleted first, as the kubelet's text advises, where no container
+    stands in them; otherwise ValueError with that text, if it cannot start over them.
     """
+    cpus_file: str | None = state.cpus.checkpoint
+    memory_file: str | None = state.memory.checkpoint
+    if config is not None:
+        cpus_file = cpus_file if state.cpus.assignments else None
+        memory_file = memory_file if state.memory.assignments else None
+    config = config or state.config
     streams = tuple(CloseStream(client) for client in registration.clients(state.devices))
     found = {
         uid: found_again(record, reboot)
@@ -79,16 +94,16 @@ def restart(state: KubeletState, checkpoint: str | None, reboot: bool, now: floa
     running = {uid: record.running for uid, record in found.items() if record.running}
     files = ["kubelet.sock"] + ([CHECKPOINT_FILE] if checkpoint is not None else [])
     node = state.node
-    if should_reset_extended_resource_capacity(files, state.config.all_switches):
+    if should_reset_extended_resource_capacity(files, config.all_switches):
         node = without_extended_resources(node)
     fresh = KubeletState(
         node,
         state.socket_dir,
-        state.config,
-        device_manager.restart(checkpoint, now, running=running, switches=state.config.all_switches),
-        state.config.cpus(state.cpus.checkpoint),
-        state.config.memory(state.memory.checkpoint),
-        state.topology,
+        config,
+        device_manager.restart(checkpoint, now, running=running, switches=config.all_switches),
+        config.cpus(cpus_file),
+        config.memory(memory_file),
+        config.topology(),
         found=found,
         next_call=state.next_call,
         next_client=state.next_client,

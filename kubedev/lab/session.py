@@ -20,6 +20,7 @@ from kubedev.cluster.cluster import Cluster
 from kubedev.deviceplugin.plugin import make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.kubelet import new_kubelet
+from kubedev.kubelet.kubelet_configuration import KubeletConfiguration
 from kubedev.lab.actions import Action, Done, action, allow, carry_out
 from kubedev.lab.applying import (
     MAX_DEVICES,
@@ -32,6 +33,7 @@ from kubedev.lab.applying import (
     new_nodes,
     new_pods,
 )
+from kubedev.lab.kubelet_config import kubelet_config, kubelet_readers, restarted
 from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key
 from kubedev.lab.nodes import Nodes
 from kubedev.lab.scheduler_config import SchedulerConfig, configured, unhandled
@@ -63,9 +65,9 @@ class Lab(Nodes):
     `nodes` is how many there are at the start: over gRPC at most four, in memory at most 5,000. `transport` is
     `grpc` (real sockets, real processes) or `memory`; with `plugins="thread"` the plugins run in this process.
     `config` is every kubelet's: its policies, its machine, and switches such as
-    `KubeletConfig(switches=frozenset({"121994"}))`. `scheduler` is the scheduler's configuration, a path or YAML text;
-    `scheduler_plugins` are classes that it can name (`kubedev.scheduler.configuration.own_plugins` says what they look
-    like).
+    `KubeletConfig(switches=frozenset({"121994"}))`, or a KubeletConfiguration, a path or YAML text. `scheduler` is the
+    scheduler's configuration, a path or YAML text; `scheduler_plugins` are classes that it can name
+    (`kubedev.scheduler.configuration.own_plugins` says what they look like).
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class Lab(Nodes):
         nodes: int = 2,
         transport: Literal["grpc", "memory"] = "grpc",
         plugins: Literal["process", "thread"] = "process",
-        config: KubeletConfig | None = None,
+        config: KubeletConfig | str | Path | None = None,
         scheduler: str | Path | None = None,
         scheduler_plugins: Sequence[type] = (),
     ) -> None:
@@ -88,7 +90,7 @@ class Lab(Nodes):
             _open.pop(older).close()
         self.name = name
         self._transport = transport
-        self._config = config or KubeletConfig()
+        self._config = kubelet_config(config)
         self._panel: Panel | None = None
         self._done: WeakKeyDictionary[Cluster, tuple[Done, ...]] = WeakKeyDictionary()
         self._closed = False
@@ -227,11 +229,16 @@ class Lab(Nodes):
         ClusterError where another object has the name; with `rename` pods get a free name then. For a node that
         says how many devices it has, a plugin with so many is started, since no kubelet can hand out what no
         plugin offers; above 10,000 of them they are only counted. A KubeSchedulerConfiguration starts the scheduler
-        anew. `notes` of the result say what counts for nothing, and which pods no scheduler looks at.
+        anew, a KubeletConfiguration all kubelets (ValueError with the kubelet's text where one would not start, and
+        nothing is created). `notes` of the result say what counts for nothing, and which pods no scheduler looks at.
         """
-        loaded = admitted(manifest, source, self.state, rename, self._scheduler.readers)
+        readers = {**self._scheduler.readers, **kubelet_readers(self._config)}
+        loaded = admitted(manifest, source, self.state, rename, readers)
         store = self.state.store
-        first: list[e.Event] = [configured(c) for c in loaded.configurations if isinstance(c, Configuration)]
+        kubelets = [c for c in loaded.configurations if isinstance(c, KubeletConfiguration)]
+        first: list[e.Event] = [event for each in kubelets for event in restarted(self.state, each.config)]
+        first += [configured(c) for c in loaded.configurations if isinstance(c, Configuration)]
+        self._config = kubelets[-1].config if kubelets else self._config
         nodes = new_nodes(loaded, store)
         first += [e.NodeCreated(node, self._config) for node in nodes]
         first += [
@@ -250,7 +257,8 @@ class Lab(Nodes):
         new = [daemon for daemon in daemons if daemon not in store.workloads.values()]
         self.do(*map(e.ObjectApplied, new), *map(e.PodCreated, created))
         profiles = [profile.scheduler_name for profile in self.state.scheduler.queue.profiles]
-        return replace(loaded, notes=(*loaded.notes, *unhandled(loaded.pods, profiles)))
+        notes = (note for each in kubelets for note in each.notes)
+        return replace(loaded, notes=(*loaded.notes, *notes, *unhandled(loaded.pods, profiles)))
 
     def missing_resources(self, pods: Iterable[Pod]) -> list[str]:
         """The extended resources that pods ask for and no node has any of."""

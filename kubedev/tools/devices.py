@@ -4,8 +4,6 @@ It asks the PodResources API of any kubelet, a real one's too: on a node of a cl
 /var/lib/kubelet/pod-resources/kubelet.sock.
 """
 
-import argparse
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +16,7 @@ from kubedev.api.podresources import (
     ListPodResourcesRequest,
     ListPodResourcesResponse,
 )
+from kubedev.console import Parser, json_line, told, visible
 from kubedev.kubelet.cpu.cpuset import format_cpus
 from kubedev.wire.pod_resources import ask_pod_resources
 from kubedev.wire.sockets import SocketDirectoryError, require_unix_sockets
@@ -172,7 +171,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Ask once and print; the exit code is 1 where nobody answers."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         "kubedev devices", description="Who holds which devices, CPUs and memory on a node, by NUMA node."
     )
     parser.add_argument(
@@ -187,9 +186,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         require_unix_sockets()
         found = by_numa_node(*ask(options.socket))
     except (AgentError, SocketDirectoryError) as error:
-        print(f"kubedev devices: {error}", file=sys.stderr)
-        return 1
-    print(json.dumps(found, indent=2, ensure_ascii=False) if options.json else table(found))
+        return told("kubedev devices", str(error))
+    print(json_line(found, indent=2) if options.json else visible(table(found)))
     return 0
 
 

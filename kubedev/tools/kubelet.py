@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -19,6 +18,7 @@ from queue import Empty, SimpleQueue
 from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.quantity import Quantity, QuantityError
 from kubedev.console import Ending, Parser, is_terminal, json_line, reason, told, write
+from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.events import (
     ContainerExited,
@@ -32,9 +32,9 @@ from kubedev.kubelet.events import (
     StopContainer,
 )
 from kubedev.kubelet.kubelet import new_kubelet, step
+from kubedev.kubelet.kubelet_configuration import KubeletConfiguration, KubeletConfigurationError
 from kubedev.kubelet.pods import api_phase
-from kubedev.kubelet.topology.merge import NUMAInfo
-from kubedev.kubelet.topology.topology import BEST_EFFORT, TopologyManager
+from kubedev.tools.kubelet_flags import add_flags, configured, on_numa_nodes
 from kubedev.tools.kubelet_lines import Line, capacity_line, device_lines, effect_line, event_line, why_line
 from kubedev.wire.grpc_transport import GrpcTransport
 from kubedev.wire.kubelet_wire import KubeletWire
@@ -78,17 +78,22 @@ class KubeletTool:
     Raises SocketDirectoryError where the directory cannot be used.
     """
 
-    def __init__(self, directory: str, numa: int, say: Say, pod_resources: str | None = None) -> None:
+    def __init__(
+        self,
+        directory: str,
+        numa: int,
+        say: Say,
+        pod_resources: str | None = None,
+        config: KubeletConfig | None = None,
+    ) -> None:
         self.directory = os.path.abspath(directory)
         self._say = say
         self._inbox: SimpleQueue[KubeletEvent | str | None] = SimpleQueue()
         self._room = threading.Semaphore(COMMANDS_AHEAD)
         self._ended = False
         self._advanced = 0.0
-        self.state = new_kubelet(Node("node", capacity=HUGE, allocatable=HUGE), self.directory)
-        if numa:
-            topology = TopologyManager.new(BEST_EFFORT, "container", NUMAInfo(tuple(range(numa))))
-            self.state = replace(self.state, topology=topology)
+        node = Node("node", capacity=HUGE, allocatable=HUGE)
+        self.state = new_kubelet(node, self.directory, on_numa_nodes(config or KubeletConfig(), numa))
         self._written: str | None = None
         agents = os.path.abspath(pod_resources) if pod_resources else None
         transport = GrpcTransport(self.directory, agents)
@@ -316,9 +321,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--dir", required=True, help="the socket directory; it is made where it is missing")
-    parser.add_argument(
-        "--numa", type=int, default=0, metavar="N", help="align devices on N NUMA nodes (policy best-effort)"
-    )
+    add_flags(parser)
     parser.add_argument(
         "--pod-resources",
         metavar="PATH",
@@ -329,22 +332,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--numa: expected 0 to 8 NUMA nodes, got {options.numa}")
     try:
         require_unix_sockets()
+        configuration = configured(options)
         if is_terminal(0) and is_terminal(1):
             from kubedev.tools.kubelet_view import run_on_terminal
 
-            run_on_terminal(options.dir, options.numa, options.pod_resources)
+            run_on_terminal(options.dir, configuration, options.pod_resources)
         else:
-            _run_with_lines(options.dir, options.numa, options.pod_resources)
-    except SocketDirectoryError as error:
+            _run_with_lines(options.dir, configuration, options.pod_resources)
+    except (SocketDirectoryError, KubeletConfigurationError) as error:
         return told("kubedev kubelet", str(error))
     return 0
 
 
-def _run_with_lines(directory: str, numa: int, pod_resources: str | None) -> None:
+def _run_with_lines(directory: str, configuration: KubeletConfiguration, pod_resources: str | None) -> None:
     ending = Ending()
-    tool = KubeletTool(
-        directory, numa, lambda line: write(json_line(line), lambda: ending.asked), pod_resources
-    )
+
+    def say(line: Line) -> None:
+        write(json_line(line), lambda: ending.asked)
+
+    for note in configuration.notes:
+        say({"event": "note", "note": note})
+    tool = KubeletTool(directory, 0, say, pod_resources, configuration.config)
     ending.of(tool.end, tool.abandon)
 
     def read() -> None:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from kubedev.console import Ending, json_line, visible
 from kubedev.kubelet.kubelet import KubeletState
+from kubedev.kubelet.kubelet_configuration import KubeletConfiguration
 from kubedev.kubelet.pods import api_phase
 from kubedev.tools.kubelet import KubeletTool
 from kubedev.tools.kubelet_lines import Line, capacity_line, device_lines
@@ -25,12 +26,15 @@ LEAVE = b"\x1b[?1049l\x1b[?25h"  # the alternate screen, with the cursor shown a
 SHOWN = 64  # devices of a resource; a terminal has no room for thousands
 
 
-def run_on_terminal(directory: str, numa: int, pod_resources: str | None = None) -> None:
+def run_on_terminal(
+    directory: str, configuration: KubeletConfiguration, pod_resources: str | None = None
+) -> None:
     """Run the tool with a live view until it ends. Raises SocketDirectoryError."""
     log: deque[Line] = deque(maxlen=500)
+    log.extend({"event": "note", "note": note} for note in configuration.notes)
     before = termios.tcgetattr(0)
     ending = Ending()
-    tool = KubeletTool(directory, numa, log.append, pod_resources)
+    tool = KubeletTool(directory, 0, log.append, pod_resources, configuration.config)
 
     def at_last() -> None:
         tool.abandon()

@@ -73,6 +73,7 @@ class RunningKubelet:
             if isinstance(effect, StopContainer):
                 self.inbox.put(ContainerExited(effect.pod_uid, effect.container, 0))
             self.wire.carry_out(effect)
+        self.wire.handled(event)
 
     def until(self, enough: Callable[[], bool]) -> None:
         while not enough():

@@ -171,7 +171,9 @@ def test_a_corrupt_file_stops_the_kubelet() -> None:
     assert broken != state.checkpoint
     with pytest.raises(CPUManagerError, match="checkpoint: checkpoint is corrupted, please drain this node"):
         start(state.policy, broken)
-    with pytest.raises(CPUManagerError, match="could not restore state from checkpoint: invalid JSON"):
+    with pytest.raises(
+        CPUManagerError, match="could not restore state from checkpoint: unexpected end of JSON"
+    ):
         start(state.policy, state.checkpoint[:40])
 
 
