@@ -1,11 +1,8 @@
 """What a reader does to a lab's nodes, and to pods that are to go or wait."""
 
-from abc import abstractmethod
-from typing import Any
-
 from kubedev.cluster import events as e
 from kubedev.cluster.controllers import podgc
-from kubedev.lab.actions import Action, action
+from kubedev.lab.actions import action
 from kubedev.lab.lookup import find_pod, known_node, matching_taints, node_name, read_taint
 from kubedev.lab.usages import Usages
 
@@ -14,14 +11,6 @@ __all__ = ["Nodes"]
 
 class Nodes(Usages):
     """A run whose nodes are cordoned, tainted and deleted, and whose kubelets fall silent."""
-
-    @abstractmethod
-    def began(self) -> Any:
-        """What is to be remembered of the moment before an action."""
-
-    @abstractmethod
-    def done(self, action: Action, before: Any) -> None:
-        """Take down what was done."""
 
     @action
     def delete(self, pod: str, grace_seconds: int | None = None, force: bool = False) -> None:

@@ -1,5 +1,6 @@
 """What containers and machines of a lab use, and what their kubelets make of it."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from kubedev.cluster import events as e
 from kubedev.cluster.usage import MachineUsage, Usage
 from kubedev.kubelet.pressure.cgroup_tree import Cgroup, cgroups_of_node
 from kubedev.kubelet.pressure.eviction import EvictionRound
+from kubedev.lab.actions import Action, action
 from kubedev.lab.branches import Branches
 from kubedev.lab.lookup import find_pod, node_name
 
@@ -21,6 +23,15 @@ Amount = str | int
 class Usages(Branches):
     """A run in which memory, disks, inodes and process ids can run short."""
 
+    @abstractmethod
+    def began(self) -> Any:
+        """What is to be remembered of the moment before an action."""
+
+    @abstractmethod
+    def done(self, action: Action, before: Any) -> None:
+        """Take down what was done."""
+
+    @action
     def use(
         self,
         pod: str,
@@ -49,6 +60,7 @@ class Usages(Branches):
             layers["volumes"] = tuple((volume, _number(size)) for volume, size in volumes.items())
         self.do(e.UsageSet(found.uid, name, replace(before, **layers)))
 
+    @action
     def machine_uses(
         self,
         node: str = "",

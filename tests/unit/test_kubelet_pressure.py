@@ -9,6 +9,7 @@ from kubedev.cluster import events as e
 from kubedev.kubelet import events as k
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.pressure.settings import SettingsError
+from kubedev.lab.actions import line_of_code
 from kubedev.lab.scene import path_state
 from kubedev.lab.session import Lab
 from tests.unit.node_world import World
@@ -310,3 +311,13 @@ def test_the_picture_tells_of_pressure_the_taint_and_the_evicted_pod() -> None:
         shown = next(node for node in path_state(lab.state, title="").nodes if node.name == "small")
         assert shown.conditions == ("MemoryPressure",)
         assert shown.taints == ("node.kubernetes.io/memory-pressure:NoSchedule",)
+
+
+def test_what_is_dragged_is_an_action_like_any_other() -> None:
+    with pressed() as lab:
+        lab.apply(manifest("first"))
+        lab.act({"do": "use", "pod": "first", "memory": "1Gi"})
+        lab.act({"do": "use", "pod": "first", "logs": "1Mi"})
+        [usage] = lab.state.usage.values()
+        assert (usage.memory, usage.logs) == (1 << 30, 1 << 20)
+        assert line_of_code(lab.actions[-2].action) == 'lab.use("first", memory="1Gi")'
