@@ -163,15 +163,28 @@ def _count(resources: ResourceList, name: str) -> int | None:
 
 def _devices(state: ClusterState, agent: KubeletState, resource: str) -> tuple[DeviceView, ...]:
     owners = {
-        device: state.store.pods[uid].name if uid in state.store.pods else say("owner.gone")
+        device: (uid, container)
         for uid, containers in agent.devices.pod_devices.items()
-        for resources in containers.values()
+        for container, resources in containers.items()
         if resource in resources
         for device in resources[resource].devices
     }
     healthy = agent.devices.healthy_devices.get(resource, frozenset())
     devices = agent.devices.all_devices.get(resource, {}).values()
-    return tuple(DeviceView(d.id, d.numa_nodes or (), d.id in healthy, owners.get(d.id, "")) for d in devices)
+    return tuple(
+        DeviceView(d.id, d.numa_nodes or (), d.id in healthy, *_owner(state, *owners.get(d.id, ("", ""))))
+        for d in devices
+    )
+
+
+def _owner(state: ClusterState, uid: str, container: str) -> tuple[str, str, bool]:
+    """A pod's name, which of its containers where it has several, and whether it is deleted."""
+    if not uid:
+        return "", "", False
+    pod = state.store.pods.get(uid)
+    if pod is None:
+        return say("owner.gone"), "", True
+    return pod.name, container if len(pod.containers) + len(pod.init_containers) > 1 else "", False
 
 
 def _container(state: ClusterState, container: ContainerState, real: bool) -> ContainerView:

@@ -191,7 +191,7 @@ TEXTS = {
     "check.not-running": "pod {pod} is {phase}, not Running. {why}",
     "check.twice": "device {device} of {resource} on {node} is held twice: by {first} and by {second}",
     "check.sick": "device {device} of {resource} on {node} is unhealthy, and pod {pod} holds it",
-    "owner.gone": "(gone)",
+    "owner.gone": "deleted pod",
     # What a kubelet is doing.
     "kubelet.admitting": "admits {pod}",
     "kubelet.waiting": "{count} pods wait",

@@ -120,16 +120,17 @@ def log_card(state: PathState) -> Card:
     if not state.messages:
         return Card(say("path.messages"), Words(say("path.messages.none"), "muted"))
     now = None if state.quiet else len(state.messages) - 1
-    return Card(say("path.messages"), _Log((*state.messages, *state.coming), now, len(state.messages)))
+    here = state.node or next((node.name for node in state.nodes), "")
+    return Card(say("path.messages"), _Log(state.messages, now, here))
 
 
 @dataclass(frozen=True, slots=True)
 class _Log(Part):
-    """Messages in their order; the one at `now` is lit and told in full, those from `past` on are yet to come."""
+    """The newest messages; the one at `now` is lit and told in full. Those of another node than `here` name it."""
 
     messages: tuple[MessageView, ...]
     now: int | None
-    past: int
+    here: str
 
     def least(self) -> float:
         return _NUMBER + self._route() + 80
@@ -146,50 +147,45 @@ class _Log(Part):
         def row(n: int) -> Block:
             return self._row(n, width, route)
 
-        centre = self.past - 1
-        needed = sum(row(n).height for n in self._around(centre, _ROWS))
+        needed = sum(row(n).height for n in self._last(_ROWS))
 
         def draw(x: float, y: float, height: float) -> Iterator[Mark]:
             count = _ROWS
-            while count < len(self.messages) and (
-                sum(row(n).height for n in self._around(centre, count + 1)) <= height
-            ):
+            while count < len(self.messages) and sum(row(n).height for n in self._last(count + 1)) <= height:
                 count += 1
-            for n in self._around(centre, count):
+            for n in self._last(count):
                 yield from row(n).draw(x, y, row(n).height)
                 y += row(n).height
 
         return Block(needed, draw)
 
-    def _around(self, centre: int, count: int) -> range:
-        first = max(0, min(centre - count // 2, len(self.messages) - count))
-        return range(first, min(first + count, len(self.messages)))
+    def _last(self, count: int) -> range:
+        return range(max(0, len(self.messages) - count), len(self.messages))
 
     def _row(self, n: int, width: float, route: float) -> Block:
         message, lit = self.messages[n], n == self.now
         route = max(route, text_width(_route(message), bold=lit) + 8)
         key, room = f"log/{message.number}", width - _NUMBER - route
-        whole = text_width(message.text, mono=True) <= room
-        text = message.text if whole or lit else message.label
+        where = f"{message.node}: " if message.node not in ("", self.here) else ""
+        whole = text_width(where + message.text, mono=True) <= room
+        text = where + (message.text if whole or lit else message.label)
         below = lit and not whole
         lines = flow(text, width - _NUMBER if below else room, mono=True)
         step = line_height()
         high = step * (len(lines) + below) + 6
-        tone = "ink" if lit or n < self.past else "muted"
+        quiet = "ink" if lit else "muted"
 
         def draw(x: float, y: float, _height: float) -> Iterator[Mark]:
             if lit:
                 yield Band("log/lit", x - 8, y, width + 16, high, radius=6)
                 yield Band("log/now", x - 8, y, 3, high, "accent", radius=1.5)
             at = y + 17
-            yield Text(f"{key}/number", x, at, str(message.number), tone=tone if lit else "muted", bold=True)
-            yield Text(
-                f"{key}/route", x + _NUMBER, at, _route(message), tone=tone if lit else "muted", bold=lit
-            )
+            yield Text(f"{key}/number", x, at, str(message.number), tone=quiet, bold=True)
+            yield Text(f"{key}/route", x + _NUMBER, at, _route(message), tone=quiet, bold=lit)
             left, top = (x + _NUMBER, at + step) if below else (x + _NUMBER + route, at)
             for number, line in enumerate(lines):
                 name = f"{key}/text" if number == 0 else f"{key}/text/{number}"
-                yield Text(name, left, top + step * number, line, tone=tone, mono=True, tooltip=message.text)
+                yield Text(name, left, top + step * number, line, mono=True, tooltip=message.text)
 
         return Block(high, draw)
 

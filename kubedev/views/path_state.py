@@ -144,8 +144,7 @@ class PathState:
 
     `step` of `total` counts history from 0; `node` names the node that is drawn in full (the first if empty);
     `messages` is the log up to now and its last one is lit, unless `quiet`. `focus` names the pod whose
-    details are shown (else the last one). `forked_at` is the step at which this branch left another one. `coming`
-    are the messages after this moment, where the run went on.
+    details are shown (else the last one). `forked_at` is the step at which this branch left another one.
     """
 
     title: str
@@ -162,5 +161,4 @@ class PathState:
     cached: int = 0
     quiet: bool = False
     forked_at: int | None = None
-    coming: tuple[MessageView, ...] = ()
     controls: PathControls | None = None

@@ -39,10 +39,10 @@ def _pods(state: PathState) -> Table:
 
 def _messages(state: PathState) -> Table:
     rows = tuple(
-        (str(message.number), say(f"party.{message.source}"), say(f"party.{message.target}"), message.text)
-        for message in state.messages
+        (str(m.number), say(f"party.{m.source}"), say(f"party.{m.target}"), m.node, m.text)
+        for m in state.messages
     )
-    return table("messages", "number from to text", rows)
+    return table("messages", "number from to node text", rows)
 
 
 def _nodes(state: PathState) -> tuple[Table, ...]:

@@ -14,17 +14,19 @@ from kubedev.views.path_state import (
     MessageView,
     NodeView,
     PartyName,
+    PathControls,
     PathMode,
     PathState,
     PluginView,
     PodView,
     ResourceView,
 )
-from kubedev.views.picture import Box, Cell, Picture, Pill, Text
+from kubedev.views.picture import Box, Cell, Control, Panel, Picture, Pill, Text
 from kubedev.views.samples import sample_path
 from kubedev.views.style import DeviceState
 from tests.unit.picture_checks import problems
 
+CONTROLS = PathControls(("one-gpu", "two-resources"), "one-gpu")
 LONG = "a-training-job-with-a-name-of-sixty-characters-abcdefghijklm"
 PENDING = (
     "0/2 nodes are available: 2 Insufficient nvidia.com/gpu. preemption: 0/2 nodes are available: "
@@ -97,6 +99,91 @@ def test_a_pending_pod_says_why_in_full() -> None:
     assert said == PENDING
 
 
+def test_s20_no_reason_is_cut_at_any_width() -> None:
+    pods = (*sample_path().pods, PodView(LONG, "Pending", reason="Unschedulable", message=PENDING))
+    for width in (1080.0, 700.0):
+        picture = path_picture(replace(sample_path(), pods=pods, focus=LONG), width)
+        assert problems(picture) == []
+        assert not [text for text in texts(picture) if "…" in text]
+
+
+def test_a_narrow_column_has_the_pods_below() -> None:
+    def place(width: float) -> tuple[float, float]:
+        panels = {m.key: (m.x, m.y) for m in path_picture(sample_path(), width).marks if isinstance(m, Panel)}
+        return next(where for key, where in panels.items() if where[0] > 700 or where[1] > 300)
+
+    assert place(1080.0)[0] > 700
+    assert place(700.0)[1] > 300
+
+
+def test_the_stage_has_room_for_eight_devices_and_a_pod() -> None:
+    state = replace(sample_path(), pods=sample_path().pods[:1], focus="", controls=CONTROLS)
+    title_and_sentence, transport_and_folds = 62, 12 + 78 + 28
+    assert title_and_sentence + path_picture(state).height + transport_and_folds <= 560
+
+
+def test_controls_stand_in_what_they_act_on() -> None:
+    picture = path_picture(replace(sample_path(), controls=CONTROLS, focus=""))
+    boxes = {m.key: m for m in picture.marks if isinstance(m, Box)}
+    controls = {m.key: m for m in picture.marks if isinstance(m, Control)}
+    places = dict.fromkeys(("apply", "paste", "sample"), "box/you")
+    places |= {
+        "kill/example.com/gpu": "plugin/example.com/gpu/example-gpu.sock",
+        "restart_kubelet": "box/kubelet",
+    }
+    for name, key in places.items():
+        box, control = boxes[key], controls[f"control/{name}"]
+        assert box.x < control.x
+        assert control.x + control.width < box.x + box.width
+        assert box.y < control.y
+        assert control.y + control.height < box.y + box.height
+    assert {f"control/delete/{pod}" for pod in ("web", "trainer")} <= controls.keys()
+    device = next(m for m in cells(picture) if m.label == "4")
+    assert dict(device.action) == {  # type: ignore[arg-type]
+        "do": "set_health", "node": "gpu-node-1", "resource": "example.com/gpu", "device": "4", "healthy": True,
+    }  # fmt: skip
+
+
+def test_s10_pod_container_and_node_are_told_apart() -> None:
+    first, other = sample_path().nodes
+    three = tuple(ContainerView("web", name, 4242) for name in ("main", "log", "proxy"))
+    devices = tuple(DeviceView(f"d{i}", (0,), owner="web", container=c.name) for i, c in enumerate(three))
+    here = replace(first, containers=three, resources=(ResourceView("example.com/gpu", 3, 3, devices),))
+    pods = tuple(
+        PodView(name, "Running", node)
+        for name, node in (("web", first.name), ("a", other.name), ("b", other.name))
+    )
+    there = MessageView(16, "kubelet", "store", "capacity 4", "status", node=other.name)
+    state = replace(
+        sample_path(),
+        nodes=(here, other),
+        pods=pods,
+        messages=(*sample_path().messages, there),
+        node=first.name,
+    )
+    picture = path_picture(state)
+    assert problems(picture) == []
+    said = texts(picture)
+    assert said.count("pod web") == 3
+    assert {"main", "log", "proxy"} <= set(said)
+    assert said.count(other.name) >= 2  # where a and b are
+    assert any(text.startswith("cpu-node-2:") for text in said)
+    assert picture.sentence.endswith("(cpu-node-2)")
+    tips = {m.tooltip for m in cells(picture)}
+    assert "d1: allocated to web/log, NUMA 0" in tips
+    rows = picture.tables[0].rows
+    assert ("gpu-node-1", "example.com/gpu", "d2", "0", "Healthy", "web/proxy") in rows
+
+
+def test_s10_what_a_deleted_pod_still_holds_is_explained() -> None:
+    first = sample_path().nodes[0]
+    device = DeviceView("d0", (0,), owner="deleted pod", gone=True)
+    node = replace(first, resources=(ResourceView("example.com/gpu", 1, 1, (device,)),))
+    picture = path_picture(replace(sample_path(), nodes=(node,)))
+    assert "until the kubelet admits the next pod" in " ".join(texts(picture))
+    assert problems(picture) == []
+
+
 def test_a_fork_says_so() -> None:
     picture = path_picture(replace(sample_path(), mode="fork", forked_at=6))
     assert "fork in memory: no real process" in [m.text for m in picture.marks if isinstance(m, Pill)]
@@ -106,7 +193,7 @@ def test_tables_hold_the_same_facts() -> None:
     devices, pods, messages = path_picture(sample_path()).tables
     assert ("gpu-node-1", "example.com/gpu", "4", "1", "Unhealthy", "") in devices.rows
     assert ("trainer", "Pending", "gpu-node-1", "2", "") in pods.rows
-    assert messages.rows[-1] == ("15", "kubelet", "plugin", "Allocate [2]")
+    assert messages.rows[-1] == ("15", "kubelet", "plugin", "gpu-node-1", "Allocate [2]")
 
 
 def test_the_same_state_gives_the_same_bytes() -> None:
