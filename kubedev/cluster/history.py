@@ -32,18 +32,32 @@ class Entry:
     state: ClusterState
 
 
+ROOM = 4_000_000
+"""How much a history holds, counted in pods and containers of its states: 60,000 steps of a small run. What is older
+is dropped, a tenth at a time."""
+BESIDES = 60
+"""What a state without any pod counts."""
+
+
 class History:
-    """All steps of one run, oldest first; the first one is an empty cluster."""
+    """The steps of one run, oldest first; the first one is an empty cluster. Of a very long run the oldest are dropped:
+    `first` is the oldest that is kept, and the others keep their numbers.
+    """
 
     def __init__(self) -> None:
+        self.first = 0
         self._entries: list[Entry] = [Entry(None, ClusterState())]
         self._message_steps: list[int] = []
+        self._taken = BESIDES
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return self.first + len(self._entries)
 
     def __getitem__(self, index: int) -> Entry:
-        return self._entries[index]
+        step = index + len(self) if index < 0 else index
+        if not self.first <= step < len(self):
+            raise IndexError(f"expected a step from {self.first} to {len(self) - 1}, got {index}")
+        return self._entries[step - self.first]
 
     @property
     def state(self) -> ClusterState:
@@ -57,15 +71,27 @@ class History:
         if len(state.messages) > len(before.messages):
             self._message_steps.append(len(self))
         self._entries.append(Entry(event, state))
+        self._taken += _weight(state)
+        if self._taken > ROOM:
+            self._drop(len(self._entries) // 10)
         return state
+
+    def _drop(self, count: int) -> None:
+        self._taken -= sum(_weight(entry.state) for entry in self._entries[:count])
+        self._entries = self._entries[count:]
+        self.first += count
+        self._message_steps = self._message_steps[bisect_right(self._message_steps, self.first - 1) :]
 
     def fork(self, index: int) -> Self:
         """A history of its own that shares the steps up to and including `index`."""
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"step {index} is not in this history of {len(self)} steps")
+        last = index + len(self) if index < 0 else index
+        if not self.first <= last < len(self):
+            kept = f"the steps {self.first} to {len(self) - 1}"
+            raise IndexError(f"step {index} is not in this history of {len(self)} steps: it has {kept}")
         branch = type(self)()
-        last = index % len(self)
-        branch._entries = self._entries[: last + 1]
+        branch.first = self.first
+        branch._entries = self._entries[: last - self.first + 1]
+        branch._taken = sum(_weight(entry.state) for entry in branch._entries)
         branch._message_steps = self._message_steps[: bisect_right(self._message_steps, last)]
         return branch
 
@@ -76,7 +102,8 @@ class History:
 
     def events_after(self, index: int) -> tuple[Event, ...]:
         """What happened after a step, here: a fork takes recorded answers from it."""
-        return tuple(e.event for e in self._entries[index + 1 :] if e.event is not None)
+        after = max(index + 1 - self.first, 0)
+        return tuple(e.event for e in self._entries[after:] if e.event is not None)
 
     def to_json(self) -> str:
         """The run as text: send it to a colleague, read it with `from_json`.
@@ -90,9 +117,8 @@ class History:
                 f"{error}: expected a run of what kubedev itself has; leave out what is of your own"
             ) from None
         start = encode(self._entries[0].state)
-        return json.dumps(
-            {"format": FORMAT, "kubernetes": KUBERNETES_VERSION, "start": start, "events": events}
-        )
+        file = {"format": FORMAT, "kubernetes": KUBERNETES_VERSION, "start": start, "events": events}
+        return json.dumps({**file, "first": self.first} if self.first else file)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -105,11 +131,18 @@ class History:
             raise HistoryError(f"expected a file of the format {FORMAT!r}: export one with History.to_json")
         try:
             history = cls()
+            if data.get("first"):
+                history.first = int(data["first"])
+                history._entries = [Entry(None, decode(data["start"]))]
             for event in data["events"]:
                 history.append(decode(event))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise HistoryError(f"this history cannot be stepped through: {error!r}") from error
         return history
+
+
+def _weight(state: ClusterState) -> int:
+    return BESIDES + len(state.store.pods) + len(state.containers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +159,10 @@ class Run:
     forked_at: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.start <= self.end < len(self.history):
-            last = len(self.history) - 1
-            raise IndexError(
-                f"expected steps from 0 to {last}, the first not after the last, got {self.start} to {self.end}"
-            )
+        first, last = self.history.first, len(self.history) - 1
+        if not first <= self.start <= self.end <= last:
+            there = f"from {first} to {last}, the first not after the last"
+            raise IndexError(f"expected steps {there}, got {self.start} to {self.end}")
 
     def state(self, step: int) -> ClusterState:
         """The state at a step of the run."""

@@ -24,7 +24,9 @@ def encode(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
         return {"class": _name(type(value)), "fields": fields}
-    if isinstance(value, tuple | Journal):
+    if isinstance(value, Journal):
+        return {"journal": [encode(item) for item in value], "dropped": value.dropped}
+    if isinstance(value, tuple):
         return [encode(item) for item in value]
     if isinstance(value, list):
         return {"list": [encode(item) for item in value]}
@@ -48,6 +50,8 @@ def decode(data: Any) -> Any:
             return _class(name)[value]
         case {"bytes": text}:
             return bytes.fromhex(text)
+        case {"journal": items, "dropped": dropped}:
+            return Journal(map(decode, items), dropped)
         case {"list": items}:
             return [decode(item) for item in items]
         case {"set": items}:

@@ -135,15 +135,15 @@ class Branches:
 
     def seek(self, step: int) -> None:
         """Look at a step of the history; the last one is now."""
-        last = len(self.history) - 1
-        if not 0 <= step <= last:
-            raise IndexError(f"expected a step from 0 to {last}, got {step}")
+        first, last = self.history.first, len(self.history) - 1
+        if not first <= step <= last:
+            raise IndexError(f"expected a step from {first} to {last}, got {step}")
         self._looking = None if step == last else step
         self._changed()
 
     def run(self, since: int = 0) -> Run:
         """What has happened from a step up to now: it stays as it is, whatever the lab does next."""
-        return Run(self.history, since, len(self.history) - 1, self.forked_at)
+        return Run(self.history, max(since, self.history.first), len(self.history) - 1, self.forked_at)
 
     def message_steps(self) -> list[int]:
         """The steps of the history at which a message was on its way, the start and the last step included."""

@@ -96,7 +96,7 @@ class RegistrationLab(Lab):
     def asked(self) -> tuple[str, ...]:
         """The methods that the kubelet has called, in order."""
         history = self.history
-        events = (history[index].event for index in range(len(history)))
+        events = (history[index].event for index in range(history.first, len(history)))
         return tuple(
             event.effect.call.method
             for event in events

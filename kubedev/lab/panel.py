@@ -179,7 +179,7 @@ class Panel(Stage):
 
     def _look_at(self, state: ClusterState | None) -> None:
         history = self.lab.history
-        step = next((i for i in range(len(history)) if history[i].state is state), None)
+        step = next((i for i in range(history.first, len(history)) if history[i].state is state), None)
         if step is not None and step != self.lab.position and state is not self._states[-1]:
             self._looking = next(i for i, known in enumerate(self._states) if known is state)
             self.lab.seek(step)
@@ -220,7 +220,7 @@ class Panel(Stage):
 
     def _go(self, state: ClusterState, at: int) -> None:
         history = self.lab.history
-        step = next((i for i in range(len(history)) if history[i].state is state), None)
+        step = next((i for i in range(history.first, len(history)) if history[i].state is state), None)
         if step is not None:
             self._looking = None if step == len(history) - 1 else at
             self.lab.seek(step)

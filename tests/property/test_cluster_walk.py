@@ -11,9 +11,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from kubedev.api.manifests import load
 from kubedev.api.messages import HEALTHY, UNHEALTHY, DevicePluginOptions
-from kubedev.api.objects import Container, Pod
+from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.quantity import Quantity
+from kubedev.api.selectors import Taint
 from kubedev.cluster import events as e
+from kubedev.cluster.controllers.tainteviction import seconds_tolerated
 from kubedev.cluster.history import History
 from kubedev.cluster.serialise import encode
 from kubedev.cluster.state import ClusterState
@@ -26,6 +28,10 @@ from kubedev.kubelet.pressure.critical import is_critical_pod
 from kubedev.kubelet.pressure.eviction import Outcome
 from kubedev.scheduler.node_info import NodeInfo, PodInfo
 from kubedev.scheduler.plugins.fits import fits
+from kubedev.scheduler.plugins.taint_toleration import (
+    DO_NOT_SCHEDULE_EFFECTS,
+    find_matching_untolerated_taint,
+)
 from kubedev.scheduler.queue.queue_transitions import Place
 from kubedev.scheduler.queue.queued_pod import key_of
 
@@ -37,6 +43,9 @@ MENDED = frozenset({"121994", "130145"})
 ALL = 1000
 GI = 1 << 30
 POLICIES = ("Always", "OnFailure", "Never")
+taints = st.builds(
+    Taint, st.sampled_from(("a", "b")), st.just(""), st.sampled_from(("NoSchedule", "NoExecute"))
+)
 
 steps = st.sampled_from((0, 1, 2, 4, 8, 16, ALL, ALL, ALL))
 few = st.sampled_from((0, 1, 1, 2))
@@ -179,10 +188,40 @@ class Walk(RuleBasedStateMachine):
             self.happens(machine, steps)
             self.happens(e.ClockAdvanced(10), steps)
 
-    @rule(data=st.data(), steps=steps)
-    def delete(self, data: st.DataObject, steps: int) -> None:
+    @rule(data=st.data(), grace=st.sampled_from((None, None, 1, 0)), steps=steps)
+    def delete(self, data: st.DataObject, grace: int | None, steps: int) -> None:
         if uids := sorted(self.state.store.pods):
-            self.happens(e.PodDeletionAsked(data.draw(st.sampled_from(uids))), steps)
+            self.happens(e.PodDeletionAsked(data.draw(st.sampled_from(uids)), grace), steps)
+
+    @rule(
+        node=st.sampled_from(NODES),
+        unschedulable=st.sampled_from((None, True, False)),
+        add=st.lists(taints, max_size=1),
+        remove=st.lists(taints, max_size=1),
+        steps=steps,
+    )
+    def patch_node(
+        self, node: str, unschedulable: bool | None, add: list[Taint], remove: list[Taint], steps: int
+    ) -> None:
+        self.happens(e.NodePatched(node, unschedulable, tuple(add), tuple(remove)), steps)
+
+    @rule(node=st.sampled_from(NODES), steps=steps)
+    def delete_node(self, node: str, steps: int) -> None:
+        self.happens(e.NodeDeleted(node), steps)
+
+    @rule(node=st.sampled_from(NODES), silent=st.booleans(), steps=steps)
+    def silence(self, node: str, silent: bool, steps: int) -> None:
+        self.happens(e.KubeletSilenced(node, silent), steps)
+
+    @rule(data=st.data(), number=st.integers(5, 30), steps=steps)
+    def flood(self, data: st.DataObject, number: int, steps: int) -> None:
+        """A plugin that sends one list after another."""
+        known = [(*key, d.id) for key, p in self.state.plugins.items() if p.alive for d in p.devices]
+        if known:
+            device = data.draw(st.sampled_from(known))
+            for i in range(number):
+                self.run.post(e.HealthSet(*device, HEALTHY if i % 2 else UNHEALTHY))
+            self.go_on(steps)
 
     @rule(seconds=st.sampled_from((1, 10, 60, 301)), steps=steps)
     def advance(self, seconds: float, steps: int) -> None:
@@ -228,7 +267,12 @@ class Walk(RuleBasedStateMachine):
         found: list[e.Event] = [
             *(e.KubeletStopped(node, reboot) for node in NODES for reboot in (False, True)),
             *(e.PluginLaunched(node, GPU, make_devices(3, 2)) for node in NODES),
-            *(e.PodDeletionAsked(uid) for uid in state.store.pods),
+            *(e.PodDeletionAsked(uid, grace) for uid in state.store.pods for grace in (None, 0)),
+            *(e.NodePatched(node, unschedulable) for node in NODES for unschedulable in (True, False)),
+            *(e.NodePatched(node, add=(Taint("a", "", "NoExecute"),)) for node in NODES),
+            *(e.NodePatched(node, remove=(Taint("a", "", "NoExecute"),)) for node in NODES),
+            *(e.NodeDeleted(node) for node in NODES),
+            *(e.KubeletSilenced(node, silent) for node in NODES for silent in (True, False)),
             *(e.PluginKilled(*key) for key, plugin in state.plugins.items() if plugin.alive),
             *(
                 e.HealthSet(*key, device.id, health)
@@ -279,9 +323,13 @@ class Walk(RuleBasedStateMachine):
         nodes = [NodeInfo.of(n, self.state.store.pods_on(n.name)) for n in self.state.store.nodes.values()]
         for pod in self.state.store.pods.values():
             if not pod.node_name:
-                assert all(fits(PodInfo.of(pod).resource, node) for node in nodes), (
-                    f"{pod.name} fits and waits"
-                )
+                assert all(
+                    fits(PodInfo.of(pod).resource, node)
+                    or find_matching_untolerated_taint(
+                        node.node.taints, pod.tolerations, DO_NOT_SCHEDULE_EFFECTS
+                    )
+                    for node in nodes
+                ), f"{pod.name} fits and waits"
 
     def teardown(self) -> None:
         if hasattr(self, "run"):
@@ -290,8 +338,17 @@ class Walk(RuleBasedStateMachine):
 
 
 def broken(state: ClusterState) -> Iterator[str]:
+    for name, agent in state.kubelets.items():
+        if agent.waiting or agent.talks:
+            yield f"{name}: the kubelet waits: {agent.waiting} {agent.talks}"
+        gone = agent.pods.keys() - state.store.pods.keys()
+        if gone and name not in state.silent:
+            yield f"{name}: knows pods that are gone: {gone}"
     for name, node in state.store.nodes.items():
         agent = state.kubelets[name]
+        yield from broken_taints(state, node)
+        if name in state.silent:
+            continue
         if (node.capacity, node.allocatable) != (agent.node.capacity, agent.node.allocatable):
             yield f"{name}: the store and the kubelet count differently"
         for resource, amount in node.allocatable.items():
@@ -299,16 +356,33 @@ def broken(state: ClusterState) -> Iterator[str]:
                 yield f"{name}: more {resource} allocatable than there are"
         if agent.making_room:
             yield f"{name}: {agent.making_room} waits for pods that do not end"
-        if agent.waiting or agent.talks:
-            yield f"{name}: the kubelet waits: {agent.waiting} {agent.talks}"
-        gone = agent.pods.keys() - state.store.pods.keys()
-        if gone:
-            yield f"{name}: knows pods that are gone: {gone}"
     for pod in state.store.pods.values():
         yield from broken_pod(state, pod)
     for uid, name in state.containers:
-        if uid not in state.store.pods:
+        if uid not in state.store.pods and state.containers[uid, name].node not in state.silent:
             yield f"container {name} of {uid}, which is gone"
+
+
+def broken_taints(state: ClusterState, node: Node) -> Iterator[str]:
+    """Taints and what they are for agree; nobody stays who does not tolerate them."""
+    keys = {(taint.key.rpartition("/")[2], taint.effect) for taint in node.taints}
+    if (("unschedulable", "NoSchedule") in keys) != node.unschedulable:
+        yield f"{node.name}: unschedulable is {node.unschedulable}, its taints are {node.taints}"
+    unknown = any(c.type == "Ready" and c.status == "Unknown" for c in node.conditions)
+    if ({("unreachable", "NoSchedule"), ("unreachable", "NoExecute")} <= keys) != unknown:
+        yield f"{node.name}: conditions {node.conditions}, taints {node.taints}"
+    if unknown and node.name not in state.silent:
+        yield f"{node.name}: heard of, and unknown"
+    evicting = tuple(taint for taint in node.taints if taint.effect == "NoExecute")
+    for pod in state.store.pods_on(node.name):
+        seconds = seconds_tolerated(pod, evicting)
+        if (
+            seconds is not None
+            and pod.deletion_timestamp is None
+            and pod.uid not in state.evictions
+            and evicting
+        ):
+            yield f"{pod.name}: stays {seconds} s on {node.name}, and nobody counts them"
 
 
 def broken_pod(state: ClusterState, pod: Pod) -> Iterator[str]:
@@ -316,6 +390,8 @@ def broken_pod(state: ClusterState, pod: Pod) -> Iterator[str]:
     if not pod.node_name:
         if state.scheduler.queue.place_of(key_of(pod)) in (Place.OUTSIDE, Place.IN_FLIGHT):
             yield f"{pod.name}: pending, and in no queue"
+        return
+    if pod.node_name in state.silent:
         return
     record = state.kubelets[pod.node_name].pods.get(uid)
     if record is None:
