@@ -25,9 +25,11 @@ Go: `pkg/scheduler/framework/interface.go`, `pkg/scheduler/framework/runtime/fra
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Protocol
 
 from kubedev.api.objects import Pod
+from kubedev.scheduler.by_identity import Same
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.extension_points import EXTENSION_POINTS, PART_OF, POINT_OF
 from kubedev.scheduler.node_info import NodeInfo
@@ -155,11 +157,7 @@ class Framework:
 
     def at(self, method: str) -> tuple[Any, ...]:
         """The plugins that are asked at an extension point, given by its method."""
-        plugins: Iterable[Any] = self.plugins
-        if (names := self.order.get(PART_OF.get(method, method))) is not None:
-            by_name = {plugin.name: plugin for plugin in self.plugins}
-            plugins = [by_name[name] for name in names]
-        return tuple(plugin for plugin in plugins if hasattr(plugin, method))
+        return asked_at(Same(self), method)
 
     def stands_at(self, name: str, method: str) -> bool:
         """Whether a plugin is asked at a point, as far as the profile's order says."""
@@ -170,7 +168,7 @@ class Framework:
 
         Go: `fillEnqueueExtensions`.
         """
-        return hint_map((plugin.name, events_of(plugin)) for plugin in self.plugins if may_refuse(plugin))
+        return hints_of(Same(self))
 
     # The queue
 
@@ -272,6 +270,24 @@ class Framework:
             if not status.is_success and not (method == "bind" and status.is_skip):
                 return failure_of(f"running {POINT_OF[method]} plugin", plugin.name, status)
         return SUCCESS
+
+
+@lru_cache(maxsize=512)
+def asked_at(profile: Same[Framework], method: str) -> tuple[Any, ...]:
+    """The plugins of a profile at a point: those that it names there, or else all that have the method."""
+    framework = profile.value
+    plugins: Iterable[Any] = framework.plugins
+    if (names := framework.order.get(PART_OF.get(method, method))) is not None:
+        by_name = {plugin.name: plugin for plugin in framework.plugins}
+        plugins = [by_name[name] for name in names]
+    return tuple(plugin for plugin in plugins if hasattr(plugin, method))
+
+
+@lru_cache(maxsize=64)
+def hints_of(profile: Same[Framework]) -> HintMap:
+    """The hints of a profile's plugins: asked for once, as in Go."""
+    plugins = profile.value.plugins
+    return hint_map((plugin.name, events_of(plugin)) for plugin in plugins if may_refuse(plugin))
 
 
 def run_filters(calls: FilterCalls, pod: Pod, node_info: NodeInfo) -> Status:
