@@ -45,6 +45,9 @@ __all__ = [
 OPTIONS = DevicePluginOptions(get_preferred_allocation_available=True)
 
 
+MAX_DEVICES = 1_000_000
+
+
 class PluginError(ValueError):
     """A command to the plugin that it cannot follow; the text says what was expected."""
 
@@ -76,6 +79,10 @@ def make_devices(count: int, numa: int = 0) -> tuple[Device, ...]:
     """Devices d0 to d(count-1), spread in blocks over `numa` NUMA nodes; with 0 they have no topology."""
     if count < 0 or numa < 0:
         raise PluginError(f"the numbers of devices and NUMA nodes are 0 or more, not {count} and {numa}")
+    if count > MAX_DEVICES:
+        raise PluginError(
+            f"expected at most {MAX_DEVICES} devices, got {count}: no kubelet takes a list of so many"
+        )
     return tuple(Device(f"d{i}", HEALTHY, (i * numa // count,) if numa else None) for i in range(count))
 
 

@@ -31,8 +31,11 @@ __all__ = [
     "read_text",
 ]
 
-MAX_OBJECTS = 10_000
+MAX_OBJECTS = 5_000
 """How many objects a lab creates at once."""
+
+MAX_CONTAINERS = 100
+"""How many containers of one pod a lab runs, init containers included."""
 
 MAX_DEVICES = 10_000
 """A node that declares more devices of a resource gets no plugin for it: they are a number to the scheduler."""
@@ -72,6 +75,7 @@ def admitted(
     _check_number(text.count("\n---"), source)
     loaded = load(text, source, readers)
     _check_number(len(loaded.objects), source)
+    _check_containers(loaded.pods, source)
     _check_namespaces(loaded, source, store)
     registered = [registered_node(node, state.now) for node in loaded.nodes]
     classes = (*store.priority_classes.values(), *loaded.of_type(PriorityClass))
@@ -106,6 +110,14 @@ def _notes(loaded: Manifests) -> Iterator[str]:
 def _check_number(number: int, source: str) -> None:
     if number > MAX_OBJECTS:
         raise ManifestError(source, 0, say("apply.too-many", most=MAX_OBJECTS, count=number))
+
+
+def _check_containers(pods: Iterable[Pod], source: str) -> None:
+    for pod in pods:
+        number = len(pod.init_containers) + len(pod.containers)
+        if number > MAX_CONTAINERS:
+            values = {"pod": pod.name, "most": MAX_CONTAINERS, "count": number}
+            raise ManifestError(source, 0, say("apply.too-many-containers", **values))
 
 
 def _check_namespaces(loaded: Manifests, source: str, store: Store) -> None:

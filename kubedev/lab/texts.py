@@ -156,6 +156,8 @@ TEXTS = {
     "apply.namespace": ": create it first (kind: Namespace), or leave the namespace out",
     "apply.stand-in": "Node {node} says that it has {count} of {resource}, more than {most}: no plugin lists them one "
     "by one, they are a number that the scheduler counts with, and a container gets no device of them.",
+    "apply.too-many-containers": "expected at most {most} containers in a pod, got {count} in {pod}: "
+    "spread them over several pods",
     "apply.too-many": "expected at most {most} objects at once, got {count}: split the file, or lower the replicas",
     "panel.skipped": "Skipped {kind} {name}.",
     "panel.offer": "No plugin offers {resources} yet: start one with + plugin.",

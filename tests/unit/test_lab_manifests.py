@@ -301,11 +301,46 @@ def test_r13_configurations_are_named_until_somebody_reads_them(version: str, ki
 # R12: too much
 
 
+def test_r2_nobody_makes_billions_of_devices(lab: Lab) -> None:
+    before = lab.state
+    with pytest.raises(ValueError, match="at most 1000000 devices, got 34141634560"):
+        lab.plugin("example.com/gpu", devices=34_141_634_560)
+    assert lab.state is before
+
+
+@pytest.mark.parametrize("number", [101, 5000])
+def test_r12_a_pod_with_too_many_containers_is_refused_with_the_limit(lab: Lab, number: int) -> None:
+    before = lab.state
+    containers = ", ".join(f"{{name: c{each}, image: i}}" for each in range(number))
+    text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{containers: [{containers}]}}"
+    assert len(load(text).pods[0].containers) == number
+    with pytest.raises(ManifestError, match=f"at most 100 containers in a pod, got {number} in p"):
+        lab.apply(text)
+    assert lab.state is before
+
+
+def test_r12_as_many_containers_as_a_lab_takes_run(lab: Lab) -> None:
+    containers = ", ".join(f"{{name: c{each}, image: i}}" for each in range(100))
+    lab.apply(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{containers: [{containers}]}}")
+    assert lab.pod("p").phase == "Running"
+
+
 def test_r12_too_many_objects_are_refused_with_the_limit(lab: Lab) -> None:
     before = lab.state
     many = "---\n".join([pod()] * 10_002)
     replicas = DAEMON_SET.replace("DaemonSet", "Deployment").replace("spec:", "spec:\n  replicas: 10000", 1)
     for text in (many, replicas.replace("      SPEC\n", "")):
-        with pytest.raises(ManifestError, match="at most 10000 objects at once, got 1000"):
+        with pytest.raises(ManifestError, match="at most 5000 objects at once, got 1000"):
             lab.apply(text)
     assert lab.state is before
+
+
+def test_r5_a_daemon_sets_pods_are_made_as_nodes_come_and_as_labels_change(lab: Lab) -> None:
+    lab.apply(DAEMON_SET.replace("SPEC", "nodeSelector: {gpu: 'yes'}"))
+    assert not lab.state.store.pods
+    lab.apply(node(labels="gpu: 'yes'"))
+    assert [(found.name, found.node_name, found.phase) for found in lab.state.store.pods.values()] == [
+        ("agent-big", "big", "Running")
+    ]
+    lab.apply(node(labels="gpu: 'yes'").replace("name: big", "name: bigger"))
+    assert {found.node_name for found in lab.state.store.pods.values()} == {"big", "bigger"}
