@@ -26,8 +26,10 @@ from kubedev.kubelet.memory.memory_policy import new_policy as new_memory_policy
 from kubedev.kubelet.pressure.eviction import EvictionConfig
 from kubedev.kubelet.pressure.node_allocatable import (
     NodeAllocatableConfig,
+    native,
     native_allocatable,
     node_allocatable_reservation,
+    over_reserved_text,
 )
 from kubedev.kubelet.pressure.settings import (
     DEFAULT_EVICTION_HARD,
@@ -131,10 +133,21 @@ class KubeletConfig:
             raise SettingsError(str(error)) from None
         return EvictionConfig(thresholds, period, self.eviction_max_pod_grace_period)
 
+    @property
+    def reserves(self) -> bool:
+        """Whether a setting says what is kept from pods; otherwise a node's own allocatable stands."""
+        amounts = (self.kube_reserved, self.system_reserved, self.reserved_system_cpus, self.eviction_hard)
+        return any(amounts)
+
+    def check_reservations(self, node: Node) -> None:
+        """SettingsError with the kubelet's text where more is kept from pods than the node has."""
+        text = over_reserved_text(native(node.capacity), self.node_allocatable()) if self.reserves else None
+        if text is not None:
+            raise SettingsError(text)
+
     def with_reservations(self, node: Node) -> Node:
-        """The node with what the settings keep from pods taken off allocatable; without any it stands as it is."""
-        said = (self.kube_reserved, self.system_reserved, self.reserved_system_cpus, self.eviction_hard)
-        if not any(said):
+        """The node with what the settings keep from pods taken off allocatable."""
+        if not self.reserves:
             return node
         allocatable = native_allocatable(node.capacity, self.node_allocatable())
         return replace(node, allocatable={**node.allocatable, **allocatable})

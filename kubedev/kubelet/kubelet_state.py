@@ -86,5 +86,6 @@ def new_kubelet(node: Node, socket_dir: str, config: KubeletConfig | None = None
     config = config or KubeletConfig()
     devices = DeviceManagerState(switches=config.all_switches)
     config.eviction()
+    config.check_reservations(node)
     node = config.with_reservations(node)
     return KubeletState(node, socket_dir, config, devices, config.cpus(), config.memory(), config.topology())

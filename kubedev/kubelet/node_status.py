@@ -84,6 +84,7 @@ def restart(
     if config is not None:
         cpus_file = cpus_file if state.cpus.assignments else None
         memory_file = memory_file if state.memory.assignments else None
+        config.check_reservations(state.node)
     config = config or state.config
     streams = tuple(CloseStream(client) for client in registration.clients(state.devices))
     found = {

@@ -238,8 +238,10 @@ class Lab(Nodes):
         kubelets = [c for c in loaded.configurations if isinstance(c, KubeletConfiguration)]
         first: list[e.Event] = [event for each in kubelets for event in restarted(self.state, each.config)]
         first += [configured(c) for c in loaded.configurations if isinstance(c, Configuration)]
-        self._config = kubelets[-1].config if kubelets else self._config
-        nodes = new_nodes(loaded, store)
+        config, nodes = kubelets[-1].config if kubelets else self._config, new_nodes(loaded, store)
+        for node in nodes:
+            new_kubelet(node, "", config)  # says what is wrong before anything is created
+        self._config = config
         first += [e.NodeCreated(node, self._config) for node in nodes]
         first += [
             e.ObjectApplied(obj)

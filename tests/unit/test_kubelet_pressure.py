@@ -321,3 +321,15 @@ def test_what_is_dragged_is_an_action_like_any_other() -> None:
         [usage] = lab.state.usage.values()
         assert (usage.memory, usage.logs) == (1 << 30, 1 << 20)
         assert line_of_code(lab.actions[-2].action) == 'lab.use("first", memory="1Gi")'
+
+
+def test_a_kubelet_that_keeps_more_than_there_is_does_not_start() -> None:
+    config = KubeletConfig(system_reserved=(("memory", "5Gi"),))
+    with Lab("pressure", nodes=1, transport="memory", config=config) as lab:
+        with pytest.raises(
+            SettingsError, match=r'^invalid Node Allocatable configuration. Resource "memory" has a'
+        ):
+            lab.apply(NODE)
+        assert "small" not in lab.state.store.nodes
+        lab.apply(NODE.replace("4Gi", "8Gi"))
+        assert str(lab.node("small").allocatable["memory"]) == "2972Mi"

@@ -30,6 +30,7 @@ __all__ = [
     "cgroup_limits",
     "internal_capacity",
     "machine_capacity",
+    "native",
     "native_allocatable",
     "node_allocatable_absolute",
     "node_allocatable_reservation",
@@ -231,10 +232,14 @@ def set_machine_info(
 
 def native_allocatable(capacity: ResourceList, config: NodeAllocatableConfig) -> dict[str, Quantity]:
     """What pods may have of the resources that no plugin counts: capacity without what is kept from them."""
-    native = {name: each for name, each in capacity.items() if not is_extended_resource_name(name)}
-    reserved = node_allocatable_reservation(native, config)
-    totals = {name: each.total for name, each in reserved.items()}
-    return _without_huge_pages(native, _without(native, totals))
+    own = native(capacity)
+    totals = {name: each.total for name, each in node_allocatable_reservation(own, config).items()}
+    return _without_huge_pages(own, _without(own, totals))
+
+
+def native(capacity: ResourceList) -> dict[str, Quantity]:
+    """The resources that no plugin counts."""
+    return {name: each for name, each in capacity.items() if not is_extended_resource_name(name)}
 
 
 def _without(capacity: ResourceList, reservation: ResourceList) -> dict[str, Quantity]:
