@@ -8,6 +8,7 @@ from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.kubelet_configuration import (
     CONFIGURATION,
+    KubeletConfiguration,
     kubelet_configuration_reader,
     load_kubelet_configuration,
 )
@@ -17,15 +18,15 @@ from kubedev.lab.applying import read_text
 __all__ = ["kubelet_config", "kubelet_readers", "restarted"]
 
 
-def kubelet_config(config: KubeletConfig | str | Path | None) -> KubeletConfig:
-    """A configuration as it is, or from a path or YAML text.
+def kubelet_config(config: KubeletConfig | str | Path | None) -> KubeletConfiguration:
+    """A configuration as it is, or from a path or YAML text with notes on what counts for nothing.
 
     Raises KubeletConfigurationError, and ManifestError for a file that cannot be read.
     """
     if isinstance(config, str | Path):
         text, source = read_text(config)
-        return load_kubelet_configuration(text, source).config
-    return config or KubeletConfig()
+        return load_kubelet_configuration(text, source)
+    return KubeletConfiguration(config or KubeletConfig())
 
 
 def kubelet_readers(machine: KubeletConfig) -> dict[tuple[str, str], Reader]:

@@ -65,9 +65,10 @@ class Lab(Nodes):
     `nodes` is how many there are at the start: over gRPC at most four, in memory at most 5,000. `transport` is
     `grpc` (real sockets, real processes) or `memory`; with `plugins="thread"` the plugins run in this process.
     `config` is every kubelet's: its policies, its machine, and switches such as
-    `KubeletConfig(switches=frozenset({"121994"}))`, or a KubeletConfiguration, a path or YAML text. `scheduler` is the
-    scheduler's configuration, a path or YAML text; `scheduler_plugins` are classes that it can name
-    (`kubedev.scheduler.configuration.own_plugins` says what they look like).
+    `KubeletConfig(switches=frozenset({"121994"}))`, or a KubeletConfiguration, a path or YAML text, of which `notes`
+    say what counts for nothing. `scheduler` is the scheduler's configuration, a path or YAML text;
+    `scheduler_plugins` are classes that it can name (`kubedev.scheduler.configuration.own_plugins` says what they
+    look like).
     """
 
     def __init__(
@@ -90,7 +91,8 @@ class Lab(Nodes):
             _open.pop(older).close()
         self.name = name
         self._transport = transport
-        self._config = kubelet_config(config)
+        configuration = kubelet_config(config)
+        self._config, self.notes = configuration.config, configuration.notes
         self._panel: Panel | None = None
         self._done: WeakKeyDictionary[Cluster, tuple[Done, ...]] = WeakKeyDictionary()
         self._closed = False

@@ -132,8 +132,7 @@ def _label(resource: ResourceHints, top: float) -> list[Mark]:
 
 
 def _no_masks(resource: ResourceHints, top: float) -> list[Mark]:
-    words = say("hints.counted" if resource.reason == "counted" else f"hints.reason.{resource.reason}")
-    lines = wrap(words, WIDTH - _LABEL - 20, 2)
+    lines = wrap(say(f"hints.reason.{resource.reason}"), WIDTH - _LABEL - 20, 2)
     key = f"none/{resource.resource}"
     return [Text(f"{key}/{i}", _LABEL, top + 38 + 20 * i, line, tone="muted") for i, line in enumerate(lines)]
 

@@ -63,7 +63,7 @@ PICTURES: dict[str, str] = {
     "hints.reusable left out": "leaves {count}",
     "hints.reusable left out.long": "leaves {count} reusable",
     "hints.reason.no topology": "no hint (null): none of its devices has a NUMA node, so any place will do",
-    "hints.counted": "hints, but not drawn mask by mask: the sentence says how many",
+    "hints.reason.counted": "hints, but not drawn mask by mask: the sentence says how many",
     "hints.reason.already allocated": "holds its devices already: only masks with all of them",
     "hints.reason.allocated in another number": "no hint ([]): holds another number of devices than it asks",
     "hints.reason.too few": "no hint ([]): too few are free on the whole machine",

@@ -377,8 +377,9 @@ def test_a_feature_gate_in_the_file_is_a_switch() -> None:
 
 def test_a_lab_is_configured_by_a_file_and_by_what_is_pasted(tmp_path: Path) -> None:
     file = tmp_path / "kubelet.yaml"
-    file.write_text(PINNED)
+    file.write_text(f"{PINNED}registerNode: true\n")
     with Lab("configured", nodes=1, transport="memory", config=file) as lab:
+        assert lab.notes == ("a kubelet honours these, kubedev's has no use for them: registerNode",)
         (agent,) = lab.state.kubelets.values()
         assert agent.config.cpu_manager_policy == "static"
         loaded = lab.apply(HEADER + "topologyManagerPolicy: restricted\nmaxPods: 9\n")

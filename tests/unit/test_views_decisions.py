@@ -402,3 +402,21 @@ def test_a_timeline_figure_ends_now() -> None:
     assert list(lines[1]["x"]) == [0, 4, 10]
     assert list(lines[1]["y"]) == [8, 7, 7]
     assert list(timeline_figure(replace(timeline, now=20)).to_dict()["data"][1]["x"])[-1] == 20
+
+
+def test_b43_a_tray_of_34_nodes_is_drawn_with_counts_and_says_that_kubernetes_would_not_answer() -> None:
+    devices = {f"d{i}": Device(f"d{i}", numa_nodes=(i % 34,)) for i in range(40)}
+    hints = [
+        device_hints(f"example.com/r{i}", request, devices, frozenset(devices), range(34))
+        for i, request in enumerate((1, 3))
+    ]
+    assert (
+        "17,179,869,183 hints on 34 NUMA nodes, preferred: {0} {1}"
+        in hints_picture(hints, range(34)).sentence
+    )
+    numa, options = NUMAInfo(tuple(range(34))), {"max-allowable-numa-nodes": "34"}
+    decision = decide(
+        TopologyManager.new(BEST_EFFORT, "container", numa, options), [{h.resource: h.hints} for h in hints]
+    )
+    picture = merge_picture(decision)
+    assert any("Kubernetes would not answer" in getattr(mark, "text", "") for mark in picture.marks)
