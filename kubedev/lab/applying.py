@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kubedev.api.admission import NamespaceError, admit_pod, check_namespace
+from kubedev.api.defaults import PriorityError
 from kubedev.api.manifests import ManifestError, Manifests, Reader, load
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Namespace, Node, Pod, PriorityClass
@@ -68,7 +69,7 @@ def admitted(
     """What is to be created: the manifest's objects as the API server stores them, nodes as their kubelets register
     them. A DaemonSet's pods are its controller's to make. `readers` are for the configurations in it.
 
-    Raises ManifestError, PriorityError, or ClusterError where a name is taken; with `rename` pods get a free one.
+    Raises ManifestError, or ClusterError where a name is taken; with `rename` pods get a free one.
     """
     store = state.store
     text, source = read_text(manifest, source)
@@ -82,7 +83,7 @@ def admitted(
     objects: list[Any] = []
     for obj in loaded.objects:
         if isinstance(obj, Pod):
-            objects.append(admit_pod(obj, classes))
+            objects.append(_admitted(obj, classes, source))
         else:
             objects.append(registered.pop(0) if isinstance(obj, Node) else obj)
     if rename:
@@ -90,6 +91,15 @@ def admitted(
     loaded = replace(loaded, objects=tuple(objects))
     _check_names(loaded, store)
     return replace(loaded, notes=(*loaded.notes, *_notes(loaded)))
+
+
+def _admitted(pod: Pod, classes: Iterable[PriorityClass], source: str) -> Pod:
+    try:
+        return admit_pod(pod, classes)
+    except PriorityError as error:
+        said = f'pods "{pod.name}" is forbidden: {error}'
+        problem = f'Error from server (Forbidden): error when creating "{source}": {said}'
+        raise ManifestError(source, 0, problem) from None
 
 
 def declared(nodes: Iterable[Node], pods: Iterable[Pod]) -> Iterator[tuple[Node, str, int]]:

@@ -270,6 +270,15 @@ def test_r13_a_namespace_that_is_not_there(lab: Lab, kind: str) -> None:
     lab.apply(text.replace("name: p", "name: q").replace("name: agent", "name: other"))
 
 
+def test_r7_a_priority_class_that_is_not_there(lab: Lab) -> None:
+    before = lab.state
+    with pytest.raises(
+        ManifestError, match='pods "p" is forbidden: no PriorityClass with name high was found'
+    ):
+        lab.apply(pod("priorityClassName: high"))
+    assert lab.state is before
+
+
 @pytest.mark.parametrize("namespace", ["default", "kube-system", "kube-public", "kube-node-lease"])
 def test_r13_namespaces_that_are_always_there(lab: Lab, namespace: str) -> None:
     lab.apply(pod().replace("{name: ", f"{{namespace: {namespace}, name: ", 1))
