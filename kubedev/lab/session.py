@@ -92,7 +92,8 @@ class Lab(Nodes):
         self.name = name
         self._transport = transport
         configuration = kubelet_config(config)
-        self._config, self.notes = configuration.config, configuration.notes
+        self._config = configuration.config
+        self.notes = (*configuration.notes, *filter(None, [self._config.topology().remark]))
         self._panel: Panel | None = None
         self._done: WeakKeyDictionary[Cluster, tuple[Done, ...]] = WeakKeyDictionary()
         self._closed = False

@@ -78,10 +78,10 @@ def configured(options: argparse.Namespace) -> KubeletConfiguration:
     else:
         config = on_numa_nodes(config, options.numa)
     try:
-        new_kubelet(Node("node"), "", config)
+        remark = new_kubelet(Node("node"), "", config).topology.remark
     except ValueError as error:  # of the manager that does not start
         raise KubeletConfigurationError(f"the kubelet does not start: {error}") from None
-    return replace(found, config=config)
+    return replace(found, config=config, notes=(*found.notes, *filter(None, [remark])))
 
 
 def on_numa_nodes(config: KubeletConfig, numa: int) -> KubeletConfig:

@@ -403,6 +403,22 @@ def test_what_is_pasted_and_does_not_start_changes_nothing() -> None:
         assert lab.state == before
 
 
+def test_b43_a_lab_on_34_numa_nodes_runs_pods_and_says_that_kubernetes_would_not() -> None:
+    config = KubeletConfig(
+        NUMAInfo(tuple(range(34))),
+        topology_manager_policy="best-effort",
+        topology_manager_policy_options=(("max-allowable-numa-nodes", "34"),),
+    )
+    with Lab("a tray", nodes=1, transport="memory", config=config) as lab:
+        assert "Kubernetes would try them all, and would not answer" in "".join(lab.notes)
+        lab.plugin("nvidia.com/gpu", 68, numa=34)
+        loaded = lab.apply("two-gpus")
+        (pod,) = loaded.pods
+        assert lab.pod(pod.name).phase == "Running"
+        devices = {d.id: d.numa_nodes for p in lab.state.plugins.values() for d in p.devices}
+        assert len({devices[id_] for id_ in lab.devices_of(pod.name)}) == 1, "both on one node"
+
+
 def test_a_flag_wins_over_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from argparse import ArgumentParser
 
