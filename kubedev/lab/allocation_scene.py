@@ -218,6 +218,9 @@ def draw_allocation(
     scene = allocation_scene(needed, in_use, sick, reusable, moment)
     affinity = mask or None
     decision = decide(scene, affinity, plugin)
+    if not decision.sets.in_use:  # settled before any set was made; what is held is held all the same
+        held = scene.state.allocated_devices[RESOURCE]
+        decision = replace(decision, sets=replace(decision.sets, in_use=held))
     if decision.error is not None:  # what was taken before the error is not given
         decision = replace(decision, sets=replace(decision.sets, taken=frozenset()))
     return allocation_picture(decision, scene.devices, affinity, follow)

@@ -31,15 +31,25 @@ _BY_ITSELF = {"node-created"}
 WIDE, NARROW, BETWEEN = 1080, 700, 820
 
 
-def draw_path(lab: "Lab", step: int, width: int = WIDE, node: str = "") -> Picture:
-    """The whole path at a step of the history, with the controls that act on it; `node` is drawn in full."""
+def draw_path(lab: "Lab", step: int, width: int = WIDE, node: str = "", status: bool = True) -> Picture:
+    """The whole path at a step of the history, with the controls that act on it; `node` is drawn in full.
+
+    Without `status` it leaves out what the node's status says.
+    """
     state = lab.history[step].state
     count = len(state.messages)
     samples = sorted(manifests(), key=lambda name: (name != "one-gpu", name))
     controls = PathControls(tuple(samples), samples[0] if samples else "", True)
     title = say("path.title")
     drawn = path_state(
-        state, title=title, step=count, total=count, mode=lab.shown_mode, node=node, controls=controls
+        state,
+        title=title,
+        step=count,
+        total=count,
+        mode=lab.shown_mode,
+        node=node,
+        controls=controls,
+        status=status,
     )
     picture = path_picture(drawn, width)
     return replace(picture, sentence=picture.sentence.partition(": ")[2] or picture.sentence)

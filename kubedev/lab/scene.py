@@ -38,9 +38,13 @@ def path_state(
     forked_at: int | None = None,
     quiet: bool = False,
     controls: PathControls | None = None,
+    status: bool = True,
 ) -> PathState:
-    """What is drawn at a state; `step` of `total` is its place in the history, `node` the one drawn in full."""
-    messages = tuple(_message(state, message) for message in state.messages)
+    """What is drawn at a state; `step` of `total` is its place in the history, `node` the one drawn in full.
+
+    Without `status` nothing says what the node's status says.
+    """
+    messages = tuple(_message(state, message, status) for message in state.messages)
     return PathState(
         title=title,
         step=step,
@@ -57,6 +61,7 @@ def path_state(
         quiet=quiet,
         forked_at=forked_at,
         controls=controls,
+        status=status,
     )
 
 
@@ -76,7 +81,8 @@ def _queued(state: ClusterState) -> int:
     )
 
 
-def _message(state: ClusterState, message: Message) -> MessageView:
+def _message(state: ClusterState, message: Message, status: bool = True) -> MessageView:
+    key = message.key if status or message.key != "node-status" else "node-status.hidden"
     values = dict(message.values)
     source, target = message.source.split("/", 1), message.target.split("/", 1)
     about, file, container = "", "", ""
@@ -94,8 +100,8 @@ def _message(state: ClusterState, message: Message) -> MessageView:
         number=message.number,
         source=source[0],  # type: ignore[arg-type]
         target=target[0],  # type: ignore[arg-type]
-        text=say(f"log.{message.key}", **values).strip(),
-        label=say(f"label.{message.key}", **values),
+        text=say(f"log.{key}", **values).strip(),
+        label=say(f"label.{key}", **values),
         about=about,
         container=container,
         file=file,

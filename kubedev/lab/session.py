@@ -7,6 +7,7 @@ import atexit
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
@@ -17,6 +18,7 @@ from kubedev.api.objects import Node, Pod, Workload
 from kubedev.api.workloads import pod_from_template
 from kubedev.cluster import events as e
 from kubedev.cluster.cluster import Cluster
+from kubedev.cluster.history import History
 from kubedev.deviceplugin.plugin import make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.kubelet import new_kubelet
@@ -185,6 +187,11 @@ class Lab(Nodes):
         self._done[self.cluster] = (*earlier, Done(before[1], {"do": "go_live"}))
 
     @property
+    def left(self) -> History:
+        """The history of the live run, also while a fork is shown."""
+        return self._live.history
+
+    @property
     def left_behind(self) -> int | None:
         """How many messages the live run has had since a fork left it; None without a fork."""
         if self.forked_at is None or self.forked_at >= len(self._live.history):
@@ -284,21 +291,26 @@ class Lab(Nodes):
         """Restart a node's kubelet, or the whole machine."""
         self.do(e.KubeletStopped(node_name(self.state, node), reboot))
 
-    def show(self, draw: "Draw | None" = None, paced: bool = True, since: int | None = None) -> "Panel":
+    def show(
+        self, draw: "Draw | None" = None, paced: bool = True, since: int | None = None, status: bool = True
+    ) -> "Panel":
         """The live picture with its buttons; `draw(lab, step)` draws another one than the path.
 
         `paced`: messages are shown one after another. `since` is the step of the history to begin with.
+        Without `status` the picture leaves out what the node's status says: it may be what is asked.
         """
-        from kubedev.lab.panel import Panel
+        from kubedev.lab.panel import Panel, draw_path
 
         if self._panel is not None:
             self._panel.sleep()
-        self._panel = Panel(self, draw, paced, since)
+        self._panel = Panel(
+            self, draw or (None if status else partial(draw_path, status=False)), paced, since
+        )
         return self._panel
 
-    def play(self, draw: "Draw | None" = None, since: int = 0) -> "Panel":
+    def play(self, draw: "Draw | None" = None, since: int = 0, status: bool = True) -> "Panel":
         """The live picture, which first plays what has happened since a step, message by message."""
-        return self.show(draw, since=since)
+        return self.show(draw, since=since, status=status)
 
     def close(self) -> None:
         """End everything. May be called twice."""

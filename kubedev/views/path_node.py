@@ -247,7 +247,9 @@ def _resource(state: PathState, node: NodeView, resource: ResourceView, *, told:
     by_numa = sorted(resource.devices, key=lambda device: device.numa)
     acts = state.controls is not None and state.controls.changing
     cells = [_device(node.name, resource.name, d, names[d.id], acts=acts) for d in by_numa]
-    if resource.capacity is None:
+    if not state.status:
+        status = ""
+    elif resource.capacity is None:
         status = say("path.resource.absent")
     else:
         status = say("path.resource", capacity=resource.capacity, allocatable=resource.allocatable)
@@ -256,8 +258,8 @@ def _resource(state: PathState, node: NodeView, resource: ResourceView, *, told:
         sum(d.owner != "" for d in resource.devices),
     )
     known = len(resource.devices)
-    same = "" if known == resource.capacity else say("path.resource.known", known=known)
-    counts = same + say("path.resource.counts", healthy=healthy, used=used)
+    same = "" if known == resource.capacity or not state.status else say("path.resource.known", known=known)
+    counts = same + say("path.resource.counts", healthy=healthy, used=used) if state.status else ""
     head = Row(
         Words(resource.name, bold=True),
         Words(status, "accent" if told else "ink", bold=told, key=f"status/{resource.name}"),

@@ -145,6 +145,7 @@ class PathState:
     `step` of `total` counts history from 0; `node` names the node that is drawn in full (the first if empty);
     `messages` is the log up to now and its last one is lit, unless `quiet`. `focus` names the pod whose
     details are shown (else the last one). `forked_at` is the step at which this branch left another one.
+    Without `status` nothing is said of what the node's status says.
     """
 
     title: str
@@ -162,3 +163,4 @@ class PathState:
     quiet: bool = False
     forked_at: int | None = None
     controls: PathControls | None = None
+    status: bool = True

@@ -27,8 +27,10 @@ from kubedev.lab.handover import allocate_requests, allocate_with, flat_and_per_
 from kubedev.lab.node_scene import bind, patch_node, pod_yaml
 from kubedev.lab.stream_ends import WAYS, end_stream
 from kubedev.lab.timeline_scene import draw_absence, lists, numbers, timeline, timeline_of
+from kubedev.views.masks import natural_list
 from kubedev.views.picture import Cell, Dots
 from kubedev.views.stream_ends import stream_ends_picture
+from kubedev.views.style import DeviceState
 from tests.unit.picture_checks import problems
 
 GPU = "nvidia.com/gpu"
@@ -243,3 +245,15 @@ def test_a_preference_that_cannot_be_computed_is_told() -> None:
         raise RuntimeError("no topology file")
 
     assert "no topology file" in check_preference(prefer).broken[0]
+
+
+@pytest.mark.parametrize("moment", ["held", "held more", "held sick", "runs"])
+def test_s18_held_devices_are_drawn_as_held(moment: str) -> None:
+    scene = allocation_scene(2, in_use=1, moment=moment)
+    held = scene.state.allocated_devices["example.com/gpu"]
+    assert len(held) > 1
+    picture = draw_allocation(needed=2, in_use=1, moment=moment)
+    drawn = {m.state for m in picture.marks if isinstance(m, Cell) and f"d{m.label}" in held}
+    assert drawn <= {DeviceState.ALLOCATED, DeviceState.UNHEALTHY_IN_USE}
+    assert drawn
+    assert natural_list(held) in [row[2] for row in picture.tables[0].rows if row[0] == "in use"]
