@@ -215,7 +215,8 @@ class SchedulerMachine(RuleBasedStateMachine):
             elif pod.node_name:
                 assert bound
                 assert place in (Place.OUTSIDE, Place.IN_FLIGHT)
-            else:
+            elif pod.deletion_timestamp is None:
+                # One on its way out, such as a victim that was not bound yet, is taken from the queue and not tried.
                 assert bound or place is not Place.OUTSIDE
 
     @invariant()
