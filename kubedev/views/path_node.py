@@ -52,7 +52,7 @@ def node_card(state: PathState, node: NodeView | None, message: MessageView | No
         ),
         Space(wide=starts),
         Column(*_containers(node, message), gap=6),
-        shares=(1.2, 0, 1.02, 0, 0.7),
+        shares=(1.14, 0, 1.02, 0, 0.76),
         gap=0,
     )
     head = Row(_head(state, node, title), _others(state, node), shares=(1.35, 1), gap=170, middle=True)
@@ -235,13 +235,14 @@ def _container(container: ContainerView, alone: bool, lit: bool, decision: Messa
 def _resources(state: PathState, node: NodeView, *, told: bool) -> Part:
     if not node.resources:
         return Words(say("path.no-devices"), "muted")
-    each = [_resource(state, node, resource, told=told) for resource in node.resources]
-    if len(each) == 1:
+    alone = len(node.resources) == 1
+    each = [_resource(state, node, resource, told=told, alone=alone) for resource in node.resources]
+    if alone:
         return Row(each[0], Legend(*_LEGEND, upright=True), shares=(1, 0), gap=20)
     return Column(Grid(*each, gap=24), Legend(*_LEGEND))
 
 
-def _resource(state: PathState, node: NodeView, resource: ResourceView, *, told: bool) -> Column:
+def _resource(state: PathState, node: NodeView, resource: ResourceView, *, told: bool, alone: bool) -> Column:
     """What the node's status says of a resource, its devices by NUMA node, and whose they are."""
     names = short_names([device.id for device in resource.devices])
     by_numa = sorted(resource.devices, key=lambda device: device.numa)
@@ -260,16 +261,14 @@ def _resource(state: PathState, node: NodeView, resource: ResourceView, *, told:
     known = len(resource.devices)
     same = "" if known == resource.capacity or not state.status else say("path.resource.known", known=known)
     counts = same + say("path.resource.counts", healthy=healthy, used=used) if state.status else ""
-    head = Row(
-        Words(resource.name, bold=True),
-        Words(status, "accent" if told else "ink", bold=told, key=f"status/{resource.name}"),
-        Words(counts, "muted", anchor="end", key=f"counts/{resource.name}"),
-        shares=(0, 0, 1),
-        gap=16,
-    )
+    name = Words(resource.name, bold=True)
+    said = Words(status, "accent" if told else "ink", bold=told, key=f"status/{resource.name}")
+    counted = Words(counts, "muted", anchor="end" if alone else "start", key=f"counts/{resource.name}")
+    head = Row(name, said, counted, shares=(0, 0, 1), gap=16) if alone else Column(name, said, counted, gap=0)
     gone = any(device.gone for device in resource.devices)
     lines = [Words(say("path.gone"), "muted")] if gone else []
-    return Column(head, Cells(*cells, high=_CELLS), *lines, gap=4)
+    shown = [Cells(*cells, high=_CELLS)] if cells else []
+    return Column(head, *shown, *lines, gap=4)
 
 
 @lru_cache(4096)  # most devices stay as they are from step to step

@@ -45,7 +45,7 @@ def _pods(
     if hidden:
         names = ", ".join(pod.name for pod in hidden)
         lines.append(Words(say("path.pods.others", count=len(hidden), names=names), "muted"))
-    return Card(say("path.pods"), Column(*lines, gap=2), high=109)
+    return Card(say("path.pods"), Column(*lines, gap=4), high=109)
 
 
 def _choose(pods: tuple[PodView, ...], focus: PodView) -> tuple[list[PodView], list[PodView]]:

@@ -158,6 +158,11 @@ def wrap(
     return out
 
 
+def _is_seam(before: str, after: str) -> bool:
+    """Whether a word that is too long had better be broken here: after a sign, or before a capital letter."""
+    return before in "/-.,:=" or (before.islower() and after.isupper())
+
+
 @lru_cache(4096)  # most words of a picture stay as they are from step to step
 def flow(
     text: str, width: float, size: float = SIZE_TEXT, *, bold: bool = False, mono: bool = False
@@ -174,8 +179,7 @@ def flow(
             continue
         while len(word) > 1 and not fits(word):
             end = next((n for n in range(len(word) - 1, 1, -1) if fits(word[:n])), 1)
-            seam = max(word.rfind(mark, 0, end) for mark in "/-.,:=") + 1
-            end = seam if seam > end // 2 else end
+            end = next((n for n in range(end, end // 2, -1) if _is_seam(word[n - 1], word[n])), end)
             lines.append(word[:end])
             word = word[end:]
         lines.append(word)

@@ -99,6 +99,7 @@ def _wires(ways: Sequence[Way], marks: Sequence[Mark], ends: tuple[float, float]
     cards = [mark for mark in marks if isinstance(mark, Box | Panel)]
     places = {m.key: (m.x, m.y, m.x + m.width, m.y + m.height) for m in cards}
     grounds = [places[m.key] for m in cards if isinstance(m, Panel)]
+    boxes = [places[m.key] for m in cards if isinstance(m, Box)]
     drawn = [w for w in ways if w.source in places and w.target in places and (w.pill or not w.round)]
     pairs = [frozenset((way.source, way.target)) for way in drawn]
     taken: list[Rect] = []
@@ -107,7 +108,7 @@ def _wires(ways: Sequence[Way], marks: Sequence[Mark], ends: tuple[float, float]
     labels: list[Text] = []
     for n, way in enumerate(drawn):
         lane = (pairs[:n].count(pairs[n]), pairs.count(pairs[n]))
-        route = _route(way, places, lane, grounds)
+        route = _route(way, places, lane, grounds, boxes)
         if way.pill:
             lines.append(Line("lit/way", route.points, "lit", arrow=True))
             taken.append(_around(route.points))
@@ -125,7 +126,13 @@ def _wires(ways: Sequence[Way], marks: Sequence[Mark], ends: tuple[float, float]
     yield from pills
 
 
-def _route(way: Way, places: Mapping[str, Rect], lane: tuple[int, int], grounds: Sequence[Rect]) -> _Route:
+def _route(
+    way: Way,
+    places: Mapping[str, Rect],
+    lane: tuple[int, int],
+    grounds: Sequence[Rect],
+    cards: Sequence[Rect],
+) -> _Route:
     a, b = places[way.source], places[way.target]
     share = (lane[0] + 1) / (lane[1] + 1)
     top, bottom = max(a[1], b[1]), min(a[3], b[3])
@@ -144,6 +151,8 @@ def _route(way: Way, places: Mapping[str, Rect], lane: tuple[int, int], grounds:
     if not way.round and right - left > _SHARED:
         x = left + share * (right - left)
         before = lane[1] > 1 and lane[0] == 0
+        if any(_meet((x - 1, y - 1, x + 1, y + 1), card) for card in cards if card not in (a, b)):
+            room = (0.0, 0.0)  # something else is in between
         label = (x - 8 if before else x + 8, y + 5)
         return _Route(((x, ends[0]), (x, ends[1])), (x, y), room, label, "end" if before else "start")
     out = a[0] + (a[2] - a[0]) * 0.4

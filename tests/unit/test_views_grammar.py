@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubedev.views.calls import Calls, Said, StateDiagram, Transition
 from kubedev.views.controls import Button, act
 from kubedev.views.document import document
 from kubedev.views.grammar import Card, Column, Facts, Field, Grid, Knob, Part, Row, Space, Words, picture
 from kubedev.views.parts import Board, BoardRow, Cells, Decision, Decisions, Device, Head, Legend
-from kubedev.views.picture import Box, Cell, Line, Panel, Picture, Pill, Table, Text
+from kubedev.views.picture import Band, Box, Cell, Line, Panel, Picture, Pill, Table, Text
+from kubedev.views.plots import Bar, Bars, Lane, Piece, Span, Steps, TimeLine
 from kubedev.views.style import DeviceState, flow, text_width
 from kubedev.views.wires import Way, Wired
 from tests.unit.picture_checks import inside, overlapping, problems
@@ -53,6 +55,7 @@ def test_words_are_never_cut() -> None:
 
 def test_a_word_breaks_where_it_has_a_seam() -> None:
     assert flow("vendor.example.com/gpu", 150, mono=True) == ("vendor.example.", "com/gpu")
+    assert flow("GetDevicePluginOptions", 150, mono=True) == ("GetDevicePlugin", "Options")
 
 
 # Placing
@@ -232,6 +235,58 @@ def test_tables_and_alternative_text_come_from_the_same_values() -> None:
     assert "a board of 2 rows and 2 columns" in shown.alt
 
 
+# What has a scale, and what tells a story
+
+
+def test_bars_stand_on_an_axis_that_does_not_move() -> None:
+    def base(values: list[float]) -> tuple[float, float]:
+        shown = draw(
+            Bars([Bar(str(n), (Piece(value),)) for n, value in enumerate(values)], 4, ticks=(0, 4)), 500
+        )
+        ticks = [m.points[0][1] for m in shown.marks if isinstance(m, Line)]
+        return ticks[0], ticks[1]
+
+    assert base([1, 2]) == base([4, 0.001]) == base([0, 0])
+
+
+def test_what_is_there_is_seen_however_little_it_is() -> None:
+    shown = draw(Bars([Bar("a", (Piece(1e-6),)), Bar("b", (Piece(0),))], 1000), 500)
+    assert [m.height for m in shown.marks if isinstance(m, Band)] == [pytest.approx(2)]
+    line = draw(TimeLine([Lane("a", (Span(5, 5.000001),))], 1000), 500)
+    assert [m.width for m in line.marks if isinstance(m, Band)] == [3]
+
+
+def test_bars_are_as_high_as_their_values() -> None:
+    shown = draw(Bars([Bar("a", (Piece(1),)), Bar("b", (Piece(2),))], 4, high=100), 500)
+    one, two = (m for m in shown.marks if isinstance(m, Band))
+    assert two.height + 1 == pytest.approx(2 * (one.height + 1)) == pytest.approx(50)
+
+
+def test_states_stand_in_the_layers_in_which_they_can_be_reached() -> None:
+    diagram = StateDiagram(LIFE, "dialing", caption="Life")
+    assert diagram.layers() == [["absent"], ["dialing"], ["asking options"], ["connected"], ["disconnected"]]
+    shown = draw(diagram)
+    lit = [m.title for m in shown.marks if isinstance(m, Box) and m.look == "lit"]
+    assert lit == ["dialing"]
+    said = [m.text for m in texts(shown)]
+    assert {"dialed → asking options", "dial fails → absent"} <= set(said)
+    assert len(shown.tables[0].rows) == len(LIFE)
+
+
+def test_calls_go_from_who_says_to_who_hears() -> None:
+    shown = draw(
+        Calls(
+            ("plugin", "kubelet"),
+            [Said("plugin", "kubelet", "Register"), Said("kubelet", "plugin", "Dial", lit=True)],
+        )
+    )
+    there, back = (m.points for m in shown.marks if isinstance(m, Line) and m.arrow)
+    assert there[0][0] < there[1][0]
+    assert back[0][0] > back[1][0]
+    assert there[0][1] < back[0][1]
+    assert problems(shown) == []
+
+
 words = st.sampled_from(["a", "some words that explain what is seen here", LONG, ""])
 
 
@@ -245,6 +300,38 @@ def cells(count: int, numas: int) -> Cells:
     )
 
 
+def bars(count: int, value: float, limited: bool) -> Bars:
+    pieces = (Piece(value, words="app"), Piece(1.0, "free", "helper"))
+    limit, said = (2.0, "limit 2") if limited else (None, "")
+    shown = [Bar(f"a moment {n}", pieces[: n % 2 + 1]) for n in range(count)]
+    return Bars(
+        shown, 4, ticks=(0, 1, 2, 2.01, 4), unit="CPUs", limit=limit, limit_words=said, caption="Moments"
+    )
+
+
+def time_line(count: int, until: float) -> TimeLine:
+    spans = (Span(0, 1), Span(2, 2.0001, "unhealthy", "short"), Span(3))
+    return TimeLine(
+        [Lane(f"row {n}", spans[: n + 1]) for n in range(count)], until, ticks=(0, 1, 2, 300, 301), now=2
+    )
+
+
+def calls(count: int, parties: int) -> Calls:
+    names = ("plugin", "kubelet", "a store")[:parties]
+    said = [
+        Said(names[n % parties], names[(n + 1) % parties], f"Call {n}", LONG * (n % 2), lit=n == 1)
+        for n in range(count)
+    ]
+    return Calls(names, said)
+
+
+LIFE = (
+    Transition("absent", "Register", "dialing"), Transition("dialing", "dialed", "asking options"),
+    Transition("asking options", "options come", "connected"), Transition("dialing", "dial fails", "absent"),
+    Transition("connected", "stream ends", "disconnected"), Transition("disconnected", "Register", "dialing"),
+)  # fmt: skip
+
+
 anchors = st.sampled_from(["start", "middle", "end"])
 leaves = st.one_of(
     st.builds(Words, words, bold=st.booleans(), mono=st.booleans(), anchor=anchors),
@@ -252,6 +339,11 @@ leaves = st.one_of(
     st.builds(lambda label: Knob(Button(label, act("x"))), st.sampled_from(["kill", "restart"])),
     st.builds(lambda n: Legend(*STATES[:n], preferred=True), st.integers(1, 5)),
     st.builds(board, st.integers(1, 6), st.integers(1, 5)),
+    st.builds(bars, st.integers(1, 5), st.sampled_from([0.0, 0.01, 3.0]), st.booleans()),
+    st.builds(time_line, st.integers(1, 4), st.sampled_from([0.0, 1.0, 470.0])),
+    st.builds(lambda n: Steps([f"step {i}" for i in range(n)], n // 2), st.integers(1, 6)),
+    st.builds(calls, st.integers(0, 4), st.integers(2, 3)),
+    st.sampled_from(LIFE).map(lambda t: StateDiagram(LIFE, t.source)),
     st.builds(lambda w, v: Decisions(Decision("rule", v, w), Decision("other rule", "d0", w)), words, words),
 )
 
