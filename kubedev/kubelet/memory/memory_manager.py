@@ -13,6 +13,14 @@ from typing import Literal
 
 from kubedev.api.objects import Container, Pod
 from kubedev.api.qos import GUARANTEED, get_pod_qos
+from kubedev.kubelet.memory.memory_machine import (
+    are_equal,
+    check_known,
+    free_on,
+    released,
+    taken,
+    violates,
+)
 from kubedev.kubelet.memory.memory_masks import (
     Reusable,
     calculate_hints,
@@ -26,7 +34,6 @@ from kubedev.kubelet.memory.memory_state import (
     Block,
     MachineState,
     MemoryManagerError,
-    NUMANodeState,
     read_state,
     write_state,
 )
@@ -109,49 +116,11 @@ def start(
     for uid, containers in sorted(state.assignments.items()):
         for name, blocks in sorted(containers.items()):
             for block in blocks:
-                _check_known(expected, block, f"(pod: {uid}, container: {name})")
-                expected = _taken(expected, block.numa_affinity, block.type, block.size)
-    if not _are_equal(state.machine, expected):
+                check_known(expected, block, f"(pod: {uid}, container: {name})")
+                expected = taken(expected, block.numa_affinity, block.type, block.size)
+    if not are_equal(state.machine, expected):
         raise MemoryManagerError("[memorymanager] the expected machine state is different from the real one")
     return state
-
-
-def _check_known(machine: MachineState, block: Block, who: str) -> None:
-    for node in block.numa_affinity:
-        if node not in machine:
-            raise MemoryManagerError(
-                f"[memorymanager] {who} the memory assignment uses the NUMA that does not exist"
-            )
-        if block.type not in machine[node].memory_map:
-            raise MemoryManagerError(
-                f"[memorymanager] {who} the memory assignment uses memory resource that does not exist"
-            )
-
-
-def _are_equal(one: MachineState, other: MachineState) -> bool:
-    """Whether two machines are the same; how a group shares out its memory does not matter.
-
-    Source: `policy_static.go: areMachineStatesEqual`.
-    """
-
-    def summary(machine: MachineState, node: int, resource: str) -> tuple[int, ...]:
-        table, cells = machine[node].memory_map[resource], one[node].cells
-        tables = [machine[cell].memory_map[resource] for cell in cells if cell in machine]
-        return (
-            table.total,
-            table.system_reserved,
-            table.allocatable,
-            sum(t.free for t in tables),
-            sum(t.reserved for t in tables),
-        )
-
-    return one.keys() == other.keys() and all(
-        state.number_of_assignments == other[node].number_of_assignments
-        and sorted(state.cells) == sorted(other[node].cells)
-        and state.memory_map.keys() == other[node].memory_map.keys()
-        and all(summary(one, node, r) == summary(other, node, r) for r in state.memory_map)
-        for node, state in one.items()
-    )
 
 
 # Allocation
@@ -200,7 +169,7 @@ def allocate(
     machine = state.machine
     for block in blocks:
         needed = max(0, block.size - reusable.get(block.type, 0))
-        machine = _taken(machine, nodes, block.type, needed)
+        machine = taken(machine, nodes, block.type, needed)
     state = _with_reusable(replace(state, machine=machine), pod, container, blocks)
     state = _with_blocks(state, pod.uid, container.name, blocks)
     return _without_reused(state, pod, container, blocks), replace(decision, hint=hint, blocks=blocks)
@@ -222,7 +191,7 @@ def _best_hint(
         if affinity.preferred and not best.preferred:
             raise MemoryManagerError("[memorymanager] failed to find the default preferred hint")
     mask = best.numa_node_affinity or 0
-    if any(_free(machine, mask, resource) < size for resource, size in requested.items()):
+    if any(free_on(machine, mask, resource) < size for resource, size in requested.items()):
         hints = calculate_hints(machine, requested, state.reusable.get(pod.uid, {}))
         wider = find_best_hint(hints, including=mask)
         if wider.numa_node_affinity is None:
@@ -232,40 +201,9 @@ def _best_hint(
         if best.preferred and not wider.preferred:
             raise MemoryManagerError("[memorymanager] failed to find the extended preferred hint")
         best = wider
-    if _violates(machine, nodes_of(best.numa_node_affinity or 0)):
+    if violates(machine, nodes_of(best.numa_node_affinity or 0)):
         raise MemoryManagerError("[memorymanager] preferred hint violates NUMA node allocation")
     return best
-
-
-def _free(machine: MachineState, mask: int, resource: str) -> int:
-    return sum(machine[node].memory_map[resource].free for node in nodes_of(mask))
-
-
-def _violates(machine: MachineState, nodes: tuple[int, ...]) -> bool:
-    """Whether these nodes would cut a group, or join nodes that serve alone.
-
-    Source: `policy_static.go: isAffinityViolatingNUMAAllocations`.
-    """
-    used = [machine[node].cells for node in nodes if machine[node].number_of_assignments]
-    return len(nodes) > 1 and any(tuple(sorted(cells)) != nodes for cells in used)
-
-
-def _taken(machine: MachineState, nodes: tuple[int, ...], resource: str, size: int) -> MachineState:
-    """The machine after so much was taken of the nodes, as much as possible of each before the next.
-
-    Source: `policy_static.go: updateMachineState`.
-    """
-    changed = dict(machine)
-    for node in nodes:
-        state = changed[node]
-        table = state.memory_map[resource]
-        part = min(size, table.free)
-        size -= part
-        table = replace(table, reserved=table.reserved + part, free=table.free - part)
-        changed[node] = NUMANodeState(
-            state.number_of_assignments + 1, {**state.memory_map, resource: table}, nodes
-        )
-    return changed
 
 
 def _with_blocks(
@@ -330,18 +268,9 @@ def remove_container(state: MemoryManagerState, pod_uid: str, container: str) ->
     blocks = state.blocks(pod_uid, container)
     if blocks is None or state.policy is None:
         return state
-    machine = dict(state.machine)
+    machine = state.machine
     for block in blocks:
-        left = block.size
-        for node in block.numa_affinity:
-            before = machine[node]
-            table = before.memory_map[block.type]
-            part = min(left, table.reserved)
-            left -= part
-            table = replace(table, reserved=table.reserved - part, free=table.free + part)
-            count = before.number_of_assignments - 1
-            cells = before.cells if count else (node,)
-            machine[node] = NUMANodeState(count, {**before.memory_map, block.type: table}, cells)
+        machine = released(machine, block)
     siblings = {name: own for name, own in state.assignments[pod_uid].items() if name != container}
     others = {uid: containers for uid, containers in state.assignments.items() if uid != pod_uid}
     assignments = {**others, pod_uid: siblings} if siblings else others

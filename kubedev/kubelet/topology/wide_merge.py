@@ -16,14 +16,8 @@ from dataclasses import dataclass
 
 from kubedev.kubelet.topology.hint import TopologyHint
 from kubedev.kubelet.topology.wide import WideHints
-from kubedev.kubelet.topology.wide_search import (
-    Distances,
-    Found,
-    Inside,
-    SearchTooLongError,
-    Shared,
-    best_mask,
-)
+from kubedev.kubelet.topology.wide_conditions import Inside, SearchTooLongError, Shared
+from kubedev.kubelet.topology.wide_search import Distances, Found, best_mask
 
 __all__ = ["Resource", "WideMerge"]
 
