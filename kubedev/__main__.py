@@ -1,8 +1,14 @@
 """The command line: `kubedev COMMAND ...`. A command's room is imported when it is asked for, not before."""
 
+import signal
+import sys
+
+if __name__ == "__main__" or sys.argv[0].endswith("kubedev"):
+    # Ctrl-C while the rest is imported ends the process without a word.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import argparse
 import importlib
-import sys
 from collections.abc import Sequence
 
 from kubedev import KUBERNETES_VERSION, __version__
@@ -26,7 +32,8 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command named first in `argv` (by default the process's arguments); return the exit code."""
-    prepared()
+    if argv is None:
+        prepared()
     try:
         code = _run(argv)
     except SystemExit as end:  # of the parser: help, or what is wrong with the arguments

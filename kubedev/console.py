@@ -75,6 +75,15 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(visible(message))
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print, and do not hide that it cannot be printed, as argparse does."""
+        stream = file or sys.stderr
+        try:
+            stream.write(message)
+        except OSError as error:
+            if stream is sys.stdout:
+                raise OSError(error.errno, error.strerror, "standard output") from None
+
 
 # Standard streams
 
@@ -109,7 +118,7 @@ def flushed(command: str, code: int) -> int:
         _give_up(sys.stdout)
     except OSError as error:
         _give_up(sys.stdout)
-        return told(command, f"standard output cannot be written ({error.strerror})", code or 1)
+        return told(command, f"standard output: {error.strerror}", code or 1)
     return code
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -17,6 +18,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # everybody else's run tries something new.
 hypothesis.settings.register_profile("kubedev", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("kubedev")
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_before() -> Iterator[None]:
+    """A command that a test calls in this process takes the signals, which then are the tests' own again."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTTIN)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        if signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

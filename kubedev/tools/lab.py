@@ -92,6 +92,7 @@ def _serve(notebook: Path, port: int, *, browser: bool) -> None:
             "ServerApp.open_browser": browser,
             "Application.log_level": "WARN",
             "KernelManager.transport": transport(),
+            "LanguageServerManager.autodetect": False,  # it would ask npm, which writes into the user's home
             "IdentityProvider.token": token,
         }
         server = LabApp.initialize_server([f"--{name}={value}" for name, value in settings.items()])
