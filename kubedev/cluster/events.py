@@ -23,6 +23,7 @@ __all__ = [
     "ContainerPrinted",
     "ContainerStarted",
     "ControllerWants",
+    "DeviceListed",
     "Event",
     "FromKubelet",
     "HealthSet",
@@ -133,12 +134,17 @@ class KubeletSilenced:
 
 @dataclass(frozen=True, slots=True)
 class PluginLaunched:
-    """You start a device plugin on a node. No kubelet ever does that: a plugin starts by itself."""
+    """You start a device plugin on a node. No kubelet ever does that: a plugin starts by itself.
+
+    `resource` is the plugin's name, here and below: a second plugin of `example.com/gpu` on a node is
+    `example.com/gpu#2`, for example. One that does not `registers_again` stays unknown to a kubelet that restarts.
+    """
 
     node: str
     resource: str
     devices: tuple[Device, ...]
     options: DevicePluginOptions = DevicePluginOptions(get_preferred_allocation_available=True)
+    registers_again: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +189,16 @@ class HealthSet:
     resource: str
     device_id: str
     health: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceListed:
+    """A plugin's list leaves a device out from now on, or (`listed`) has it again."""
+
+    node: str
+    resource: str
+    device_id: str
+    listed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +327,7 @@ Event = (
     NodeCreated
     | NodePatched
     | NodeDeleted
+    | DeviceListed
     | KubeletSilenced
     | PodUngated
     | ControllerWants

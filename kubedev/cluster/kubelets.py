@@ -9,7 +9,7 @@ from kubedev.cluster import events as e
 from kubedev.cluster.apiserver import remove, write
 from kubedev.cluster.conditions import updated
 from kubedev.cluster.log import TO_API_SERVER
-from kubedev.cluster.plugins import list_received, with_plugin, with_sockets
+from kubedev.cluster.plugins import list_received, registering, with_plugin, with_sockets
 from kubedev.cluster.state import KUBELET_SOCKET, ClusterState, ContainerState, then, with_container
 from kubedev.cluster.usage import MachineUsage
 from kubedev.kubelet import events as k
@@ -37,6 +37,10 @@ def node_created(state: ClusterState, event: e.NodeCreated) -> ClusterState:
 def on_kubelet(state: ClusterState, event: e.OnKubelet) -> ClusterState:
     """Something happened to a kubelet: it takes its step, and what it wants follows."""
     node = event.node
+    if isinstance(event.event, k.PluginRegistering):
+        request = event.event.request
+        said = event.event.register_id, request.resource_name, request.endpoint
+        state = registering(state, node, *said)
     if isinstance(event.event, k.ListReceived):
         state = list_received(state, node, event.event.client, event.event.devices)
     agent, effects = kubelet.step(state.kubelets[node], event.event, state.now)
@@ -87,9 +91,9 @@ def stopped(state: ClusterState, event: e.KubeletStopped) -> ClusterState:
     checkpoint = checkpoint_text(state.kubelets[node].devices)
     phase = "dead" if reboot else "launched"
     for plugin in [p for p in state.plugins.values() if p.node == node and p.alive]:
-        state = with_plugin(
-            state, replace(plugin, phase=phase, heard=False, pid=None if reboot else plugin.pid)
-        )
+        stays = plugin.phase in ("registered", "forgotten") and not plugin.registers_again and not reboot
+        now = replace(plugin, phase="forgotten" if stays else phase, heard=False)
+        state = with_plugin(state, replace(now, pid=None if reboot else plugin.pid))
     if reboot:
         for key in [key for key, c in state.containers.items() if c.node == node and c.phase != "ended"]:
             state = with_container(state, *key, phase="ended", exit_code=GONE_WITH_THE_MACHINE)
@@ -156,7 +160,8 @@ def from_kubelet(state: ClusterState, event: e.FromKubelet) -> ClusterState:
 
 
 def _reply(state: ClusterState, node: str, effect: k.Reply) -> ClusterState:
-    plugin = state.plugins.get((node, effect.resource))
+    there = [p for p in state.plugins.values() if (p.node, p.resource) == (node, effect.resource)]
+    plugin = next((p for p in there if p.register_id == effect.register_id), None)
     if plugin is None or not plugin.alive:
         return state
     phase = "registered" if effect.error is None else "refused"

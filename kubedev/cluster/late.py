@@ -18,6 +18,10 @@ def comes_too_late(state: ClusterState, event: e.Event) -> bool:
         case e.PluginServing(node, resource, launch=launch) | e.PluginExited(node, resource, launch=launch):
             plugin = state.plugins[node, resource]
             return plugin.launch != launch or plugin.phase == "dead"
+        case e.DeviceListed(node, resource, device_id, listed):
+            plugin = state.plugins[node, resource]
+            there = plugin.left_out if listed else plugin.devices
+            return not plugin.alive or device_id not in [device.id for device in there]
         case e.PluginKilled(node, resource):
             return not state.plugins[node, resource].alive
         case e.HealthSet(node, resource, device_id):

@@ -27,7 +27,7 @@ from kubedev.kubelet.devices.registration import resource_of
 from kubedev.scheduler import events as s
 
 if TYPE_CHECKING:
-    from kubedev.cluster.state import ClusterState, Message
+    from kubedev.cluster.state import ClusterState, Message, PluginState
 
 __all__ = ["describe", "plugin_party"]
 
@@ -92,6 +92,9 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
         case e.HealthSet(node, resource, device, health):
             values = {"device": device, "health": health}
             yield "local", YOU, plugin_party(node, resource), "health-set", values
+        case e.DeviceListed(node, resource, device, listed):
+            key = "device-listed" if listed else "device-left-out"
+            yield "local", YOU, plugin_party(node, resource), key, {"device": device}
         case e.KubeletStopped(node, reboot):
             key = "node-rebooted" if reboot else "kubelet-restarted"
             yield "local", YOU, f"kubelet/{node}", key, {"node": node}
@@ -159,26 +162,42 @@ def _asks(pod: Pod) -> str:
     return ", ".join(f"{name}: {count}" for name, count in sorted(total.items()))
 
 
+def _party(state: "ClusterState", node: str, resource: str, socket: str) -> str:
+    """The plugin of a resource that serves on a socket, as a party."""
+    there = [p for p in state.plugins.values() if (p.node, p.resource) == (node, resource) and p.socket]
+    name = next((p.name for p in there if f"/{socket}".endswith(f"/{p.socket}")), resource)
+    return plugin_party(node, name)
+
+
+def _party_of(state: "ClusterState", node: str, client: int) -> str:
+    endpoint = state.kubelets[node].devices.connections[client]
+    return _party(state, node, endpoint.resource, endpoint.socket)
+
+
+def _registers(plugin: "PluginState", node: str, register_id: int) -> bool:
+    return (plugin.node, plugin.register_id) == (node, register_id)
+
+
 def _on_kubelet(before: "ClusterState", node: str, event: k.KubeletEvent) -> Iterator[Line]:
     agent, kubelet = before.kubelets[node], f"kubelet/{node}"
     match event:
         case k.PluginRegistering(_, request):
-            party = plugin_party(node, request.resource_name)
+            party = _party(before, node, request.resource_name, request.endpoint)
             values = {"resource": request.resource_name, "version": request.version}
             yield "rpc", party, kubelet, "register", values
         case k.Answered(call_id, answer) if call_id in agent.talks:
             call = agent.talks[call_id].call
             key, values = _answer(call, answer)
-            yield "rpc", plugin_party(node, call.resource), kubelet, key, values
+            yield "rpc", _party(before, node, call.resource, call.socket), kubelet, key, values
         case k.ListReceived(client, devices):
             resource = resource_of(agent.devices, client)
             if resource:
                 key, values = _list(agent.devices.all_devices.get(resource, {}), devices)
-                yield "stream", plugin_party(node, resource), kubelet, key, values
+                yield "stream", _party_of(before, node, client), kubelet, key, values
         case k.StreamEnded(client, error):
             resource = resource_of(agent.devices, client)
             if resource:
-                yield "stream", plugin_party(node, resource), kubelet, "stream-ended", {"error": error}
+                yield "stream", _party_of(before, node, client), kubelet, "stream-ended", {"error": error}
 
 
 def _answer(call: Call, answer: Answer) -> tuple[str, dict[str, Any]]:
@@ -212,18 +231,19 @@ def _from_kubelet(before: "ClusterState", node: str, effect: k.Effect) -> Iterat
     match effect:
         case k.Ask(_, call):
             key, values = _request(call)
-            yield "rpc", kubelet, plugin_party(node, call.resource), key, values
-        case k.Reply(_, resource, error):
+            yield "rpc", kubelet, _party(before, node, call.resource, call.socket), key, values
+        case k.Reply(number, resource, error):
+            name = next((p.name for p in before.plugins.values() if _registers(p, node, number)), resource)
             key = "registered" if error is None else "refused"
             yield (
                 "rpc",
                 kubelet,
-                plugin_party(node, resource),
+                plugin_party(node, name),
                 key,
                 {"resource": resource, "error": error or ""},
             )
-        case k.OpenStream(_, resource):
-            yield "stream", kubelet, plugin_party(node, resource), "list-and-watch", {}
+        case k.OpenStream(_, resource, socket):
+            yield "stream", kubelet, _party(before, node, resource, socket), "list-and-watch", {}
         case k.NodeStatus() if node in before.store.nodes:
             old = before.store.nodes[node]
             for name in sorted({*effect.capacity, *effect.allocatable}):

@@ -8,11 +8,14 @@ from kubedev.cluster import events as e
 from kubedev.cluster.state import ClusterState, PluginState
 
 __all__ = [
+    "device_listed",
     "exited",
     "health_set",
     "killed",
     "launched",
     "list_received",
+    "plugin_at",
+    "registering",
     "serving",
     "with_plugin",
     "with_sockets",
@@ -23,8 +26,11 @@ def launched(state: ClusterState, event: e.PluginLaunched) -> ClusterState:
     """You start a plugin."""
     before = state.plugins.get((event.node, event.resource))
     launch = before.launch + 1 if before else 0
-    plugin = PluginState(event.node, event.resource, event.devices, event.options, launch=launch)
-    return with_plugin(state, plugin)
+    resource = event.resource.partition("#")[0]
+    plugin = PluginState(
+        event.node, resource, event.devices, event.options, launch=launch, name=event.resource
+    )
+    return with_plugin(state, replace(plugin, registers_again=event.registers_again))
 
 
 def serving(state: ClusterState, event: e.PluginServing) -> ClusterState:
@@ -42,11 +48,40 @@ def health_set(state: ClusterState, event: e.HealthSet) -> ClusterState:
     return with_plugin(state, replace(plugin, devices=devices, heard=False))
 
 
+def device_listed(state: ClusterState, event: e.DeviceListed) -> ClusterState:
+    """One of its devices is left out of its list, or listed again."""
+    plugin = state.plugins[event.node, event.resource]
+    everything = (*plugin.devices, *plugin.left_out)
+    moved = tuple(device for device in everything if device.id == event.device_id)
+    devices = tuple(device for device in plugin.devices if device not in moved)
+    left_out = tuple(device for device in plugin.left_out if device not in moved)
+    if event.listed:
+        devices = (*devices, *moved)
+    else:
+        left_out = (*left_out, *moved)
+    return with_plugin(state, replace(plugin, devices=devices, left_out=left_out, heard=False))
+
+
+def plugin_at(state: ClusterState, node: str, resource: str, socket: str) -> PluginState | None:
+    """The plugin of a resource that serves on a socket; before it has said where, the first one of the resource."""
+    there = [p for p in state.plugins.values() if (p.node, p.resource) == (node, resource)]
+    found = next((p for p in there if p.socket and f"/{socket}".endswith(f"/{p.socket}")), None)
+    return found or next((p for p in there if not p.socket), None)
+
+
+def registering(
+    state: ClusterState, node: str, register_id: int, resource: str, endpoint: str
+) -> ClusterState:
+    """A plugin has called Register."""
+    plugin = plugin_at(state, node, resource, endpoint)
+    return with_plugin(state, replace(plugin, register_id=register_id)) if plugin else state
+
+
 def list_received(state: ClusterState, node: str, client: int, devices: Sequence[Device]) -> ClusterState:
     """A list has reached a kubelet: whether it is the one that the plugin would send now."""
     endpoint = state.kubelets[node].devices.connections.get(client)
-    plugin = state.plugins.get((node, endpoint.resource)) if endpoint else None
-    if endpoint is None or plugin is None or not endpoint.socket.endswith(f"/{plugin.socket}"):
+    plugin = plugin_at(state, node, endpoint.resource, endpoint.socket) if endpoint else None
+    if plugin is None:
         return state
 
     def told(devices: Sequence[Device]) -> list[tuple[str, str]]:
@@ -71,7 +106,7 @@ def exited(state: ClusterState, event: e.PluginExited) -> ClusterState:
 
 def with_plugin(state: ClusterState, plugin: PluginState) -> ClusterState:
     """The state with this plugin, in place of an older one of its resource."""
-    return replace(state, plugins={**state.plugins, (plugin.node, plugin.resource): plugin})
+    return replace(state, plugins={**state.plugins, (plugin.node, plugin.name): plugin})
 
 
 def with_sockets(state: ClusterState, node: str, add: str = "", remove: str = "") -> ClusterState:

@@ -33,9 +33,12 @@ def passable(envs: Mapping[str, str]) -> dict[str, str]:
 class PluginState:
     """A device plugin as seen from outside: is it there, what does it serve, what would it list.
 
-    `phase` is launched, serving, registered, refused or dead; `error` is the text that refused it. After a restart
-    of the kubelet it is as good as launched. `launch` counts how often one was started here before. `heard` says
-    whether the kubelet has received the list that the plugin would send now.
+    `name` is the resource; a second plugin of a resource on a node is called `example.com/gpu#2`, for example. `phase`
+    is launched, serving, registered, forgotten (by a kubelet that has restarted, where it does not register again),
+    refused or dead; `error` is the text that refused it, `register_id` the number of its last Register call. After a
+    restart of the kubelet it is as good as launched. `launch` counts how often one was started here before. `heard`
+    says whether the kubelet has received the list that the plugin would send now; `left_out` are devices that the list
+    leaves out.
     """
 
     node: str
@@ -48,11 +51,19 @@ class PluginState:
     error: str = ""
     launch: int = 0
     heard: bool = False
+    name: str = ""
+    registers_again: bool = True
+    left_out: tuple[Device, ...] = ()
+    register_id: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.resource)
 
     @property
     def alive(self) -> bool:
         """Whether it runs."""
-        return self.phase in ("launched", "serving", "registered")
+        return self.phase in ("launched", "serving", "registered", "forgotten")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +154,13 @@ class ClusterState:
             for talk in agent.talks.values()
         ]
         waits += [
-            f"plugin {p.resource} on {p.node} ({p.phase})"
+            f"plugin {p.name} on {p.node} ({p.phase})"
             for p in self.plugins.values()
             if p.phase in ("launched", "serving")
             or (p.phase == "registered" and not p.heard and self._streams(p))
         ]
         waits += [
-            f"the end of the stream of {p.resource} on {p.node}"
+            f"the end of the stream of {p.name} on {p.node}"
             for p in self.plugins.values()
             if p.phase == "dead" and self._streams(p)
         ]

@@ -59,6 +59,7 @@ FROM_OUTSIDE: Mapping[type, Step] = {
     e.PluginKilled: plugins.killed,
     e.PluginExited: plugins.exited,
     e.HealthSet: plugins.health_set,
+    e.DeviceListed: plugins.device_listed,
     e.KubeletStopped: kubelets.stopped,
     e.OnKubelet: kubelets.on_kubelet,
     e.ContainerStarted: containers.started,

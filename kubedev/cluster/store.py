@@ -39,10 +39,12 @@ class WatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """All objects, by name (pods by uid), the version of the last change, and the uids that pods have or had."""
+    """All objects, by name (pods by uid), the version of the last change, and how often each uid was
+    asked for by a pod.
+    """
 
     version: int = 0
-    uids: frozenset[str] = frozenset()
+    uids: Mapping[str, int] = field(default_factory=dict)
     nodes: Mapping[str, Node] = field(default_factory=dict)
     pods: Mapping[str, Pod] = field(default_factory=dict)
     pod_disruption_budgets: Mapping[str, PodDisruptionBudget] = field(default_factory=dict)
@@ -76,9 +78,10 @@ def find(store: Store, obj: Object) -> Object | None:
 
 def new_uid(store: Store, pod: Pod) -> str:
     """A uid for a pod that is to be created: its own, or another one where a pod had that before."""
-    if pod.uid not in store.uids:
+    if pod.uid not in store.uids and pod.uid not in store.pods:
         return pod.uid
-    return next(uid for number in count(2) if (uid := f"{pod.uid}#{number}") not in store.uids)
+    numbers = count(store.uids.get(pod.uid, 1) + 1)
+    return next(uid for number in numbers if (uid := f"{pod.uid}#{number}") not in store.pods)
 
 
 def _key(obj: Object) -> str:
@@ -97,8 +100,10 @@ def put(store: Store, obj: Object) -> tuple[Store, WatchEvent]:
     known: Mapping[str, Object] = getattr(store, kind)
     changed = {**known, _key(obj): obj}
     store = _with(store, kind, changed)
-    if isinstance(obj, Pod) and obj.uid not in store.uids:
-        store = replace(store, uids=store.uids | {obj.uid})
+    if isinstance(obj, Pod) and old is None:
+        asked, _, number = obj.uid.partition("#")
+        times = int(number) if number.isdecimal() else 1
+        store = replace(store, uids={**store.uids, asked: max(times, store.uids.get(asked, 0))})
     return store, WatchEvent("MODIFIED" if old else "ADDED", obj, old)
 
 

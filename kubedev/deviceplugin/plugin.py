@@ -38,6 +38,7 @@ __all__ = [
     "obey",
     "set_count",
     "set_health",
+    "set_listed",
     "variable_name",
 ]
 
@@ -57,12 +58,17 @@ class Plugin:
     """The state of a plugin: the resource it serves, its devices, and what it wants to be asked.
 
     `numa` is the number of NUMA nodes that its devices are spread over; by default as many as those it has lie on.
+    `endpoint` is the name of its socket, by default one made of its resource; `left_out` are devices that its list
+    leaves out for now. One that does not register again stays unknown to a kubelet that restarts.
     """
 
     resource: str
     devices: tuple[Device, ...] = ()
     options: DevicePluginOptions = OPTIONS
     numa: int = -1
+    endpoint: str = ""
+    registers_again: bool = True
+    left_out: tuple[Device, ...] = ()
 
     def __post_init__(self) -> None:
         if self.numa < 0:
@@ -96,6 +102,18 @@ def set_health(plugin: Plugin, device_id: str, healthy: bool) -> Plugin:
     )
 
 
+def set_listed(plugin: Plugin, device_id: str, listed: bool) -> Plugin:
+    """The plugin after its list leaves a device out, or has it again, at the end. Raises PluginError."""
+    there, elsewhere = (plugin.left_out, plugin.devices) if listed else (plugin.devices, plugin.left_out)
+    found = next((device for device in there if device.id == device_id), None)
+    if found is None:
+        what = "left out" if listed else "listed"
+        raise PluginError(f"expected a device that is {what} ({_shown(there)}), got {device_id!r}")
+    there, elsewhere = tuple(d for d in there if d is not found), (*elsewhere, found)
+    devices, left_out = (elsewhere, there) if listed else (there, elsewhere)
+    return replace(plugin, devices=devices, left_out=left_out)
+
+
 def set_count(plugin: Plugin, count: int) -> Plugin:
     """The plugin with `count` devices, spread anew over its NUMA nodes; those that stay keep their health."""
     health = {device.id: device.health for device in plugin.devices}
@@ -104,10 +122,15 @@ def set_count(plugin: Plugin, count: int) -> Plugin:
 
 
 def obey(plugin: Plugin, command: str) -> Plugin:
-    """The plugin after a command: `unhealthy ID`, `healthy ID` or `set COUNT`. Raises PluginError."""
+    """The plugin after a command: `unhealthy ID`, `healthy ID`, `set COUNT`, `leave-out ID` or `list ID`.
+
+    Raises PluginError.
+    """
     match command.strip().split(maxsplit=1):
         case ["healthy" | "unhealthy" as health, device_id]:
             return set_health(plugin, device_id, health == "healthy")
+        case ["leave-out" | "list" as what, device_id]:
+            return set_listed(plugin, device_id, what == "list")
         case ["set", count] if count.isdecimal():
             return set_count(plugin, int(count))
     raise PluginError(

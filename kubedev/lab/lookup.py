@@ -37,9 +37,9 @@ def plugin_key(state: ClusterState, resource: str = "", node: str = "") -> tuple
     """Node and resource of the plugin that is meant: the first that runs where nothing more is said, or ValueError."""
     running = [(key, plugin) for key, plugin in state.plugins.items() if plugin.alive]
     for key, plugin in running:
-        if resource in ("", plugin.resource) and node in ("", plugin.node):
+        if resource in ("", plugin.name) and node in ("", plugin.node):
             return key
-    there = ", ".join(f"{plugin.resource} on {plugin.node}" for _, plugin in running) or "none"
+    there = ", ".join(f"{plugin.name} on {plugin.node}" for _, plugin in running) or "none"
     raise ValueError(f"no such plugin runs; running: {there}")
 
 

@@ -3,7 +3,7 @@
 from kubedev.cluster import events as e
 from kubedev.cluster.controllers import podgc
 from kubedev.lab.actions import action
-from kubedev.lab.lookup import find_pod, known_node, matching_taints, node_name, read_taint
+from kubedev.lab.lookup import find_pod, known_node, matching_taints, node_name, plugin_key, read_taint
 from kubedev.lab.usages import Usages
 
 __all__ = ["Nodes"]
@@ -31,6 +31,19 @@ class Nodes(Usages):
             uid in self.state.store.pods and self.state.store.pods[uid].node_name not in self.state.kubelets
         ):
             self.do(e.ClockAdvanced(podgc.next_run(self.state.now) - self.state.now, asked=0))
+
+    @action
+    def leave_out(self, device: str, resource: str = "", node: str = "", listed: bool = False) -> None:
+        """Have a plugin leave a device out of its list, used or not; with `listed` it lists it again."""
+        key = plugin_key(self.state, resource, node)
+        plugin = self.state.plugins[key]
+        there = [d.id for d in (plugin.left_out if listed else plugin.devices)]
+        if device not in there:
+            what = "left out" if listed else "listed"
+            raise ValueError(
+                f"expected a device of {key[1]} that is {what} ({', '.join(there)}), got {device!r}"
+            )
+        self.do(e.DeviceListed(*key, device, listed))
 
     @action
     def remove_gate(self, pod: str, gate: str) -> None:

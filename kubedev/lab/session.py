@@ -207,15 +207,20 @@ class Lab(Nodes):
         numa: int = 2,
         node: str = "",
         preferred_allocation: bool = True,
+        name: str = "",
+        registers_again: bool = True,
     ) -> None:
         """Start a device plugin with so many devices, spread over `numa` NUMA nodes, and wait till it is known.
 
-        A plugin of the same resource on the node is replaced. Raises ValueError for a node that is not there.
+        A plugin of the same resource on the node is replaced; with a `name` it runs beside it, on a socket of its own,
+        and is called `example.com/gpu#name` from then on. Without `registers_again` a kubelet that restarts does not
+        hear of it any more. Raises ValueError for a node that is not there.
         """
-        name = node_name(self.state, node)
+        where = node_name(self.state, node)
         made = make_devices(devices, numa) if isinstance(devices, int) else tuple(devices)
         options = DevicePluginOptions(get_preferred_allocation_available=preferred_allocation)
-        self.do(e.PluginLaunched(name, resource, made, options))
+        called = f"{resource}#{name}" if name else resource
+        self.do(e.PluginLaunched(where, called, made, options, registers_again))
 
     @action
     def kill_plugin(self, resource: str, node: str = "") -> None:

@@ -9,9 +9,21 @@ from kubedev.wire.memory import MemoryPlugin, MemoryTransport
 from kubedev.wire.runtime import MemoryRuntime, ProcessRuntime, Runtime
 from kubedev.wire.sockets import have_unix_sockets, private_directory
 from kubedev.wire.transport import OnPluginEvent, PluginHandle, Reply, Transport
-from kubedev.wire.world import World
+from kubedev.wire.world import World, endpoint_of
 
 __all__ = ["MemoryBackend", "RealBackend", "world"]
+
+
+def _plugin(plugin: PluginState) -> Plugin:
+    """A plugin as a state has it; a second one of a resource has a socket of its own."""
+    return Plugin(
+        plugin.resource,
+        plugin.devices,
+        plugin.options,
+        endpoint=endpoint_of(plugin),
+        registers_again=plugin.registers_again,
+        left_out=plugin.left_out,
+    )
 
 
 class MemoryBackend:
@@ -27,7 +39,7 @@ class MemoryBackend:
 
     def plugin(self, transport: Transport, plugin: PluginState, on_event: OnPluginEvent) -> PluginHandle:
         assert isinstance(transport, MemoryTransport)
-        return MemoryPlugin(Plugin(plugin.resource, plugin.devices, plugin.options), transport, on_event)
+        return MemoryPlugin(_plugin(plugin), transport, on_event)
 
     def adopt(self, handle: PluginHandle) -> None:
         assert isinstance(handle, MemoryPlugin)
@@ -67,7 +79,7 @@ class RealBackend:
         from kubedev.wire.plugin_thread import PluginThread
 
         kind = PluginProcess if self._plugins == "process" else PluginThread
-        return kind(Plugin(plugin.resource, plugin.devices, plugin.options), transport.directory, on_event)
+        return kind(_plugin(plugin), transport.directory, on_event)
 
     def adopt(self, handle: PluginHandle) -> None:
         raise NotImplementedError("a real process cannot be taken over from a state: start it anew")

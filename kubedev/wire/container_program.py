@@ -5,6 +5,7 @@ is started as a script, with exactly the environment that the kubelet made for t
 """
 
 import os
+import select
 import signal
 import sys
 from collections.abc import Iterator, Mapping
@@ -23,11 +24,15 @@ def lines(pod: str, container: str, envs: Mapping[str, str], stays: bool) -> Ite
 
 def main(pod: str, container: str, stays: str) -> None:
     """Print, then wait for SIGTERM or for the end of standard input (the parent is gone)."""
+    # A signal that comes just before a blocking read would not be noticed: it wakes `select` through a pipe instead.
+    awake, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     for line in lines(pod, container, os.environ, stays == "stays"):
         print(line, flush=True)
     if stays == "stays":
-        sys.stdin.read()
+        select.select([sys.stdin, awake], [], [])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from kubedev.api.messages import VERSION, Answer, Call, Empty, RegisterRequest, RpcError
 from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
-from kubedev.deviceplugin.plugin import Plugin, answer, set_count, set_health
+from kubedev.deviceplugin.plugin import Plugin, answer, set_count, set_health, set_listed
 from kubedev.wire.go_errors import CLOSING, DEADLINE, not_connected
 from kubedev.wire.sockets import KUBELET_SOCKET
 from kubedev.wire.transport import (
@@ -180,7 +180,8 @@ class MemoryPlugin:
         self._transport = transport
         self._on_event = on_event
         self._version = version
-        self._endpoint = endpoint_name(plugin.resource)
+        self._endpoint = plugin.endpoint or endpoint_name(plugin.resource)
+        self._known = False
         self.socket = os.path.join(transport.directory, self._endpoint)
 
     def start(self) -> None:
@@ -192,11 +193,13 @@ class MemoryPlugin:
         """Serve as a plugin that has registered already: a fork begins in the middle of things."""
         self._transport.plugins.append(self)
         self._transport.serving[self.socket] = self
-        self.up = True
+        self.up = self._known = True
 
     def kubelet_appeared(self) -> None:
         """Serve afresh and register with the kubelet that listens."""
         self._end_streams("EOF")
+        if self._known and not self.state.registers_again:
+            return
         on_register = self._transport.on_register
         if on_register is None:
             self._on_event(PluginEvent("away", error=f"{KUBELET_SOCKET}: nobody listens"))
@@ -216,6 +219,10 @@ class MemoryPlugin:
         """Have `count` devices from now on, and send the list. Raises PluginError."""
         self._change(set_count(self.state, count))
 
+    def set_listed(self, device_id: str, listed: bool) -> None:
+        """Leave a device out of the list, or list it again. Raises PluginError."""
+        self._change(set_listed(self.state, device_id, listed))
+
     def kill(self) -> None:
         """End like a process that is killed: the connections break, the socket's file stays behind."""
         if self._transport.serving.get(self.socket) is self:
@@ -229,6 +236,7 @@ class MemoryPlugin:
     def registered(self, error: str | None) -> None:
         """Hear the kubelet's answer to Register."""
         if error is None:
+            self._known = True
             self._on_event(PluginEvent("registered"))
             return
         self._on_event(PluginEvent("refused", error=str(RpcError("Unknown", error))))

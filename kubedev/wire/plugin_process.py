@@ -45,13 +45,14 @@ def _sent(plugin: Plugin, version: str) -> str:
     """A plugin as a line for the process that is to be it."""
     options = plugin.options.pre_start_required, plugin.options.get_preferred_allocation_available
     devices = [(d.id, d.health, d.numa_nodes) for d in plugin.devices]
-    return json.dumps([plugin.resource, devices, options, plugin.numa, version])
+    more = plugin.numa, plugin.endpoint, plugin.registers_again
+    return json.dumps([plugin.resource, devices, options, *more, version])
 
 
 def _received(sent: list[Any]) -> tuple[Plugin, str]:
-    resource, devices, options, numa, version = sent
+    resource, devices, options, *more, version = sent
     made = tuple(Device(id_, health, nodes and tuple(nodes)) for id_, health, nodes in devices)
-    return Plugin(resource, made, DevicePluginOptions(*options), numa), version
+    return Plugin(resource, made, DevicePluginOptions(*options), *more), version
 
 
 def _read_commands(lines: Iterator[str], runner: Any) -> None:
@@ -116,6 +117,10 @@ class PluginProcess:
     def set_count(self, count: int) -> None:
         """Have `count` devices from now on. Raises PluginError."""
         self._command(f"set {count}")
+
+    def set_listed(self, device_id: str, listed: bool) -> None:
+        """Leave a device out of the list, or list it again. Raises PluginError."""
+        self._command(f"{'list' if listed else 'leave-out'} {device_id}")
 
     def kill(self) -> None:
         """Send SIGKILL, and wait."""

@@ -57,7 +57,7 @@ class PluginRunner:
         self._plugin = plugin
         self._kubelet_socket = os.path.abspath(kubelet_socket)
         directory = os.path.dirname(self._kubelet_socket)
-        self._path = os.path.join(directory, endpoint_name(plugin.resource))
+        self._path = os.path.join(directory, plugin.endpoint or endpoint_name(plugin.resource))
         self._on_event = on_event
         self._version = version
         self._inbox: SimpleQueue[_Command | _Look | _Replied] = SimpleQueue()
@@ -138,7 +138,8 @@ class PluginRunner:
         except OSError as error:
             self._kubelet = None
             self._tell_away(_why_away(self._kubelet_socket, error))
-        if self._kubelet != before:
+        knew = self._life == "registered" and not self._plugin.registers_again
+        if self._kubelet != before and not knew:
             self._advance("kubelet_appeared" if self._kubelet else "kubelet_gone")
 
     def _advance(self, event: str) -> None:

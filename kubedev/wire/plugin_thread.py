@@ -38,6 +38,10 @@ class PluginThread:
         """Have `count` devices from now on. Raises PluginError."""
         self._command(f"set {count}")
 
+    def set_listed(self, device_id: str, listed: bool) -> None:
+        """Leave a device out of the list, or list it again. Raises PluginError."""
+        self._command(f"{'list' if listed else 'leave-out'} {device_id}")
+
     def kill(self) -> None:
         """End it so that connections break and the socket's file stays behind."""
         self._end("kill")

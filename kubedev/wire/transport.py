@@ -114,6 +114,9 @@ class PluginHandle(Protocol):
     def set_count(self, count: int) -> None:
         """Have `count` devices from now on."""
 
+    def set_listed(self, device_id: str, listed: bool) -> None:
+        """Leave a device out of the list, or list it again."""
+
     def kill(self) -> None:
         """End it as SIGKILL does: connections break, the socket's file stays behind."""
 

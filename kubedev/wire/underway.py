@@ -4,13 +4,13 @@ A fork goes on from the middle of things. What stands is taken as it is; what is
 has not answered yet, a list, a container's next line) is told later, after what the reader changes there.
 """
 
-import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from kubedev.api.messages import Call, Device
 from kubedev.cluster import events as e
+from kubedev.cluster.plugins import plugin_at
 from kubedev.cluster.state import ClusterState, ContainerState, PluginState
 from kubedev.kubelet import events as k
 from kubedev.kubelet.devices import registration
@@ -44,10 +44,12 @@ class UnderWay:
 
 def plugins(state: ClusterState) -> UnderWay:
     """How far each plugin is."""
-    waiting = {(node, resource): number for node, number, resource in _registrations(state)}
+    waiting = {(node, number) for node, number, _ in _registrations(state)}
     alive = [plugin for plugin in state.plugins.values() if plugin.alive]
-    registered = [p for p in alive if p.phase == "registered"]
-    asking = [(waiting[key(p)], p) for p in alive if p.phase == "serving" and key(p) in waiting]
+    registered = [p for p in alive if p.phase in ("registered", "forgotten")]
+    asking = [
+        (p.register_id, p) for p in alive if p.phase == "serving" and (p.node, p.register_id) in waiting
+    ]
     serving = [*registered, *(plugin for _, plugin in asking)]
     refused = [p for p in state.plugins.values() if p.phase == "refused"]
     return UnderWay(
@@ -59,12 +61,13 @@ def plugins(state: ClusterState) -> UnderWay:
 
 
 def key(plugin: PluginState) -> tuple[str, str]:
-    """Node and resource of a plugin."""
-    return plugin.node, plugin.resource
+    """Node and name of a plugin."""
+    return plugin.node, plugin.name
 
 
 def register_ids(state: ClusterState) -> Iterator[int]:
-    """The numbers of the Register calls under way."""
+    """The numbers of the Register calls under way, and of the last ones of all plugins."""
+    yield from (plugin.register_id for plugin in state.plugins.values())
     yield from (number for _, number, _ in _registrations(state))
 
 
@@ -94,8 +97,8 @@ def streams(state: ClusterState) -> Iterator[Stream]:
             newer = any(other.socket == endpoint.socket and c > client for c, other in opened)
             known = agent.devices.all_devices.get(endpoint.resource)
             told = tuple(known.values()) if known else None
-            plugin = state.plugins.get((node, endpoint.resource))
-            if plugin is not None and plugin.socket == posixpath.basename(endpoint.socket):
+            plugin = plugin_at(state, node, endpoint.resource, endpoint.socket)
+            if plugin is not None and plugin.socket:
                 told = plugin.devices if plugin.heard else None
             yield Stream(node, client, endpoint.socket, told, over=newer)
 

@@ -11,6 +11,7 @@ from typing import Protocol
 from kubedev.api.messages import HEALTHY
 from kubedev.cluster import events as e
 from kubedev.cluster.kubelets import SOCKET_DIR
+from kubedev.cluster.plugins import plugin_at
 from kubedev.cluster.state import ClusterState, ContainerState, PluginState
 from kubedev.kubelet import events as k
 from kubedev.wire import underway
@@ -25,7 +26,7 @@ from kubedev.wire.transport import (
     endpoint_name,
 )
 
-__all__ = ["Backend", "World"]
+__all__ = ["Backend", "World", "endpoint_of"]
 
 Post = Callable[[e.Event], None]
 
@@ -55,6 +56,11 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Remove what was made."""
+
+
+def endpoint_of(plugin: PluginState) -> str:
+    """The name of a plugin's socket."""
+    return endpoint_name(plugin.name.replace("#", "-"))
 
 
 class World:
@@ -106,8 +112,10 @@ class World:
             self._resume_calls(state, recorded)
         else:
             for plugin in state.plugins.values():
-                if plugin.alive:
-                    self._post(e.PluginLaunched(plugin.node, plugin.resource, plugin.devices, plugin.options))
+                if plugin.alive and plugin.phase != "forgotten":
+                    again = plugin.registers_again
+                    made = plugin.node, plugin.name, plugin.devices, plugin.options, again
+                    self._post(e.PluginLaunched(*made))
             for container in state.containers.values():
                 if container.phase != "ended":
                     self._take_container(container, state)
@@ -129,7 +137,7 @@ class World:
                 self._nodes[plugin.node].start(now)
         for plugin in plugins.ending:
             if state.plugins[underway.key(plugin)] == plugin:
-                self._post(e.PluginExited(plugin.node, plugin.resource, plugin.launch))
+                self._post(e.PluginExited(plugin.node, plugin.name, plugin.launch))
 
     def _resume_calls(self, state: ClusterState, recorded: Sequence[e.Event]) -> None:
         answers = {
@@ -141,8 +149,9 @@ class World:
         for name, call_id, call in underway.calls(self._opened):
             if (name, call_id) not in still:
                 continue
-            plugin = name, call.resource
-            unchanged = state.plugins.get(plugin) == self._opened.plugins.get(plugin)
+            unchanged = plugin_at(state, name, call.resource, call.socket) == plugin_at(
+                self._opened, name, call.resource, call.socket
+            )
             if unchanged and (name, call_id) in answers:
                 self._post(answers[name, call_id])
             else:
@@ -158,6 +167,8 @@ class World:
             case e.HealthSet(node, resource, device_id, health):
                 if device_id in [device.id for device in state.plugins[node, resource].devices]:
                     self._nodes[node].set_health(resource, device_id, health == HEALTHY)
+            case e.DeviceListed(node, resource, device_id, listed):
+                self._nodes[node].set_listed(resource, device_id, listed)
             case e.PluginKilled(node, resource):
                 self._nodes[node].kill(resource)
             case e.KubeletStopped(node, reboot):
@@ -221,9 +232,9 @@ class _Node:
 
     def launch(self, plugin: PluginState) -> None:
         """Start a plugin, in place of an older one of the same resource."""
-        if plugin.resource in self.plugins:
-            self.plugins.pop(plugin.resource).stop()
-        self.wire.release(posixpath.join(SOCKET_DIR, endpoint_name(plugin.resource)))
+        if plugin.name in self.plugins:
+            self.plugins.pop(plugin.name).stop()
+        self.wire.release(posixpath.join(SOCKET_DIR, endpoint_of(plugin)))
         self.start(plugin)
 
     def start(self, plugin: PluginState) -> None:
@@ -240,7 +251,7 @@ class _Node:
                 self._told(plugin, handle, event)
 
         handle = self._backend.plugin(self.transport, plugin, told)
-        self.plugins[plugin.resource] = handle
+        self.plugins[plugin.name] = handle
         return handle
 
     def kill(self, resource: str) -> None:
@@ -252,16 +263,20 @@ class _Node:
         if resource in self.plugins:
             self.plugins[resource].set_health(device_id, healthy)
 
+    def set_listed(self, resource: str, device_id: str, listed: bool) -> None:
+        if resource in self.plugins:
+            self.plugins[resource].set_listed(device_id, listed)
+
     def _told(self, plugin: PluginState, handle: PluginHandle, told: PluginEvent) -> None:
-        if self.plugins.get(plugin.resource) is not handle:  # its successor was started already
+        if self.plugins.get(plugin.name) is not handle:  # its successor was started already
             return
         if told.event == "serving":
             pid = getattr(handle, "pid", None)
             socket = posixpath.basename(told.socket)
-            self._post(e.PluginServing(plugin.node, plugin.resource, socket, pid, plugin.launch))
+            self._post(e.PluginServing(plugin.node, plugin.name, socket, pid, plugin.launch))
         elif told.event == "stopped":
             self._post(
-                e.PluginExited(plugin.node, plugin.resource, plugin.launch, getattr(handle, "killed", False))
+                e.PluginExited(plugin.node, plugin.name, plugin.launch, getattr(handle, "killed", False))
             )
 
     def restart(self, reboot: bool) -> None:
@@ -276,7 +291,7 @@ class _Node:
 
     def expect_reply(self, register_id: int, plugin: PluginState) -> None:
         """Have a plugin that was adopted hear the answer to the Register call that it has sent."""
-        self.wire.expect_reply(register_id, self._backend.reply(self.plugins[plugin.resource]))
+        self.wire.expect_reply(register_id, self._backend.reply(self.plugins[plugin.name]))
 
     def close(self) -> None:
         for plugin in self.plugins.values():

@@ -115,15 +115,27 @@ class Walk(RuleBasedStateMachine):
 
     @rule(
         node=st.sampled_from(NODES),
-        resource=st.sampled_from((GPU, GPU, NIC, NIC, "gpu")),
+        resource=st.sampled_from((GPU, GPU, NIC, NIC, f"{GPU}#new", "gpu")),
         devices=st.integers(0, 5),
         options=st.builds(DevicePluginOptions, st.booleans(), st.booleans()),
+        again=st.sampled_from((True, True, True, False)),
         steps=steps,
     )
     def launch(
-        self, node: str, resource: str, devices: int, options: DevicePluginOptions, steps: int
+        self, node: str, resource: str, devices: int, options: DevicePluginOptions, again: bool, steps: int
     ) -> None:
-        self.happens(e.PluginLaunched(node, resource, make_devices(devices, 2), options), steps)
+        self.happens(e.PluginLaunched(node, resource, make_devices(devices, 2), options, again), steps)
+
+    @rule(data=st.data(), listed=st.booleans(), steps=steps)
+    def list_device(self, data: st.DataObject, listed: bool, steps: int) -> None:
+        known = [
+            (*key, d.id, listed)
+            for key, p in self.state.plugins.items()
+            if p.alive
+            for d in (p.left_out if listed else p.devices)
+        ]
+        if known:
+            self.happens(e.DeviceListed(*data.draw(st.sampled_from(known))), steps)
 
     @rule(data=st.data(), steps=steps)
     def kill(self, data: st.DataObject, steps: int) -> None:
@@ -160,7 +172,7 @@ class Walk(RuleBasedStateMachine):
         name = f"{kind}{next(self.names)}"
         gone = sorted(
             uid
-            for uid in self.state.store.uids - self.state.store.pods.keys()
+            for uid in self.state.store.uids.keys() - self.state.store.pods.keys()
             if uid.startswith(f"default/{kind}")
         )
         if gone and again and not self.run.inbox:  # a name that was there before, as people do it
