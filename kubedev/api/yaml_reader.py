@@ -269,7 +269,8 @@ def read(chunk: str, lines_before: int = 0, twice: list[YAMLError] | None = None
         raise YAMLError(lines_before + line_of_error(error), problem, syntax=True) from None
     except yaml.reader.ReaderError as error:
         line = chunk[: error.position].count("\n") + 1
-        raise YAMLError(lines_before + line, str(error.reason)) from None
+        reason = str(error.reason).replace("special characters", "control characters")  # as libyaml says it
+        raise YAMLError(lines_before + line, reason) from None
     return reader.root
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kubedev.api import yaml_reader
 from kubedev.api.manifests import ManifestError, load
 from kubedev.api.yaml_reader import YAMLError, documents
 
@@ -149,6 +150,14 @@ def test_r3_scalars_that_both_read_alike(text: str) -> None:
 def test_r3_merge_keys_count_in_their_order_and_keys_become_texts(text: str, value: Any) -> None:
     found = next(iter(documents(f"---\n{text}"))).value["b"]
     assert found == (value or {"16": "a", "1.5": "b", "true": "c", "8": "d", "1.234567e+06": "e"})
+
+
+def test_r3_where_libyaml_is_not_there_it_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_reader, "Parser", yaml.SafeLoader)
+    for text, value in {**DIFFERENT, **SAME}.items():
+        assert alike(read(text), value), text
+    with pytest.raises(YAMLError, match="line 2: control characters are not allowed"):
+        list(documents("a: 1\nb: \x01"))
 
 
 POD = """apiVersion: v1
