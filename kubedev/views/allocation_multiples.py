@@ -34,7 +34,6 @@ register(
         "multiples.not-asked": "the plugin is not asked",
         "multiples.strangers": "it also said {devices}",
         "multiples.aligned": "a device on a node of the mask",
-        "multiples.alt": "Devices by what was free, offered, preferred and taken, decision by decision. {sentence}",
         "table.multiples": "Decisions",
         "table.decision": "decision",
     }

@@ -64,8 +64,6 @@ ENGLISH: dict[str, str] = {
     "path.link.status": "node status",
     "path.link.bound": "bound pods",
     "path.link.stream": "ListAndWatch, open",
-    "path.files": "Socket directory",
-    "path.files.empty": "empty",
     "path.resource": "capacity {capacity}, allocatable {allocatable}",
     "path.resource.absent": "not in the node's status",
     "path.resource.known": "{known} known, ",
@@ -109,10 +107,6 @@ ENGLISH: dict[str, str] = {
     "path.sentence": "{step}: {text}",
     "path.sentence.message": "{source} to {target}: {text}",
     "path.sentence.self": "{source}: {text}",
-    "path.alt": (
-        "The path of a device request: you, API store, scheduler, and node {node} with its device plugins, "
-        "socket directory, kubelet, containers and devices. {sentence}"
-    ),
     "party.you": "you",
     "party.store": "store",
     "party.scheduler": "scheduler",

@@ -29,7 +29,6 @@ register(
         "ends.counts": "{allocatable} of {capacity}",
         "ends.unseen": "nobody is left to read an end",
         "ends.numbers": "The cells are the capacity, the healthy ones are allocatable.",
-        "ends.alt": "For each way: what the kubelet read, and the devices it counts at four moments. {sentence}",
         "ends.killed": "the plugin is killed (SIGKILL)",
         "ends.killed.next": "Its socket file stays. A new process must register.",
         "ends.stopped": "the plugin stops by itself (SIGTERM)",
@@ -44,12 +43,7 @@ register(
         "ends.second registers.next": "The second one lives, but v1.32 closes its stream, too (issue 121994).",
         "ends.second registers.mended": "With the switch 121994 the first one's end means nothing.",
         "table.ends": "Ends of a stream",
-        "table.way": "way",
         "table.read": "what the kubelet read",
-        "table.before": "before",
-        "table.at-once": "at once",
-        "table.within": "after 299 s",
-        "table.after": "after 301 s",
     }
 )
 

@@ -38,7 +38,6 @@ PICTURES: dict[str, str] = {
     "sets.step.none": "takes none",
     "sets.label": "{numa}: {what}",
     "sets.many": "{count} devices",
-    "sets.alt": "A matrix of devices by sets, and the steps of the decision. {sentence}",
     "table.sets": "Sets",
     "table.set": "set",
     "table.count": "count",
