@@ -2,6 +2,9 @@
 
 Without a switch the behaviour is v1.32.10's, faults included. A switch mostly bears the number of the
 issue or pull request, so that a lab can show both and a reader can look it up; the others are feature gates.
+
+One difference has no switch: a quantity of more than 10,000 digits, written out, is refused, since Go computes with it
+for minutes and a manifest could stop everybody that way (`quantity.MAX_LENGTH`).
 """
 
 from collections.abc import Iterable, Mapping
