@@ -277,6 +277,11 @@ def _catches_sigint(process: "subprocess.Popen[str]") -> bool:
     return bool(caught and int(caught[1], 16) & 1 << signal.SIGINT - 1)
 
 
+def folders_of(pid: int) -> list[str]:
+    """The folders of a process beside the tests' own; one for kernels is there where `TMPDIR` is long."""
+    return [path.name for path in Path("/tmp").glob(f"kubedev-{pid:x}-*")]
+
+
 def ended_by(process: "subprocess.Popen[str]", number: int, patience: float) -> tuple[str, float]:
     start = time.monotonic()
     process.send_signal(number)
@@ -320,6 +325,7 @@ def test_r9_a_signal_at_any_moment_leaves_nothing(place: Place, command: str, nu
         assert out.strip().splitlines()[-1:] in ([], ["Stopped by you."], ["Stopped."]) or command == "lab"
         assert sorted(path.name for path in place.folder.iterdir()) == ["long.ipynb"]
         assert list(place.temporary.iterdir()) == []
+        assert folders_of(process.pid) == []
 
 
 # Folders of dead runs
@@ -353,11 +359,12 @@ def test_r9_what_a_killed_run_left_goes_at_the_next_start(place: Place) -> None:
         time.sleep(0.05)
     process.kill()
     process.communicate()
-    assert list(place.temporary.iterdir()) != []
+    assert folders_of(process.pid) != []
     while left_over(place.temporary.name) and time.monotonic() < deadline:
         time.sleep(0.1)  # the kernel notices that it is alone
     quick = place.notebook("quick", "1")
     is_said(place.run("run", quick.name), 0, "ok")
+    assert folders_of(process.pid) == []
 
 
 def test_a_flood_of_commands_waits_and_a_signal_overtakes_it(place: Place) -> None:
