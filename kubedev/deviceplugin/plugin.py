@@ -162,11 +162,11 @@ def container_answer(plugin: Plugin, device_ids: tuple[str, ...]) -> ContainerAl
     """What a container needs in order to use these devices: environment, mounts, device nodes, annotations.
 
     `example.com/gpu` with d0 and d3 gives `KUBEDEV_EXAMPLE_COM_GPU=d0,d3`, /dev/gpu0 and /dev/gpu3, and the
-    driver's files; `nvidia.com/gpu` gives NVIDIA_VISIBLE_DEVICES as well, which NVIDIA's runtime reads.
+    driver's files; every resource of `nvidia.com` gives NVIDIA_VISIBLE_DEVICES as well, which NVIDIA's runtime reads.
     """
     ids = ",".join(device_ids)
     envs = [(variable_name(plugin.resource), ids)]
-    if plugin.resource == "nvidia.com/gpu":
+    if plugin.resource.startswith("nvidia.com/"):
         envs.append(("NVIDIA_VISIBLE_DEVICES", ids))
     nodes = [f"/dev/{plugin.kind}{device_id.removeprefix('d')}" for device_id in device_ids]
     return ContainerAllocateResponse(

@@ -165,7 +165,7 @@ def test_a_killed_kernel_leaves_no_process() -> None:
         assert eventually(lambda: not any(alive(int(str(pid))) for pid in found["pids"]))
         for directory in found["directories"]:  # nobody was left to remove them
             names = {path.name for path in Path(str(directory)).iterdir()}
-            assert names <= {"kubelet.sock"}
+            assert names <= {"kubelet.sock", "pod-resources"}
             for name in names:
                 Path(str(directory), name).unlink()
             Path(str(directory)).rmdir()

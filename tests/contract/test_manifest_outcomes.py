@@ -64,6 +64,7 @@ spec:
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: models}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 """
 
 # The file or the text, the resources that a pod asks for, how many devices all its pods need of each.

@@ -28,13 +28,13 @@ def test_the_answer_is_right(exercise: int) -> None:
         (
             3,
             "",
-            "two plugins want env KUBEDEV_VENDOR_EXAMPLE_GPU. d1 is kept, d0 of vendor.example/gpu is dropped",
+            "two plugins want env NVIDIA_VISIBLE_DEVICES. d1 is kept, d0 of nvidia.com/gpu.shared is dropped",
         ),
         (
             3,
-            "lab.set_health('d0', healthy=True, resource=old); lab.delete('stream')\n"
-            "lab.apply(allocate.pod_yaml('stream', {old: 1, new: 1}))",
-            "env KUBEDEV_VENDOR_EXAMPLE_GPU=d0 is wanted by vendor-example/gpu, vendor.example/gpu",
+            "lab.set_health('d0', healthy=True, resource=whole); lab.delete('stream')\n"
+            "lab.apply(allocate.pod_yaml('stream', {whole: 1, shared: 1}))",
+            "env NVIDIA_VISIBLE_DEVICES=d0 is wanted by nvidia.com/gpu, nvidia.com/gpu.shared",
         ),
         (3, "lab.delete('stream')", "there is no pod stream"),
     ],
@@ -46,7 +46,7 @@ def test_a_wrong_answer_is_told_what_is_broken(exercise: int, answer: str, sente
 
 
 def test_one_device_is_not_two() -> None:
-    half = "lab.delete('stream'); lab.apply(allocate.pod_yaml('stream', {old: 1}))"
+    half = "lab.delete('stream'); lab.apply(allocate.pod_yaml('stream', {whole: 1}))"
     assert check_with(LAB, 3, half).broken == [
-        "pod stream runs on gpu-node-1 and holds no device of vendor.example/gpu"
+        "pod stream runs on gpu-node-1 and holds no device of nvidia.com/gpu.shared"
     ]
