@@ -80,8 +80,11 @@ class KubeletWire:
                 self.drop_stream(number)
 
     def follow(self, number: int, socket: str) -> None:
-        """Open ListAndWatch under the kubelet's number."""
-        self._follow(number, self._newest(socket), self._tell)
+        """Open ListAndWatch under the kubelet's number: a stream has a connection of its own, also where two plugins
+        registered with one socket before either stream was opened.
+        """
+        newest = self._newest(socket)
+        self._follow(number, newest if newest.number is None else self._dial(socket), self._tell)
 
     def resume(self, stream: Stream) -> None:
         """Take over a stream that is open already. A list that the kubelet has is not told again; one that it has

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -485,3 +486,19 @@ def twice(state: ClusterState) -> Iterator[str]:
 
 Walk.TestCase.settings = settings(max_examples=30, stateful_step_count=40)
 test_a_walk_through_a_cluster = Walk.TestCase
+
+
+@pytest.mark.parametrize("before", [0, 1, 2, 4])
+@pytest.mark.parametrize("after", [4, 8, 16])
+def test_plugins_that_register_side_by_side_with_one_socket_both_end(before: int, after: int) -> None:
+    """Each registration has a stream of its own, so a killed plugin's end is heard on all of them."""
+    run = a_run(1, KubeletConfig())
+    for devices, steps in ((4, ALL), (2, before), (5, 16)):
+        run.post(e.PluginLaunched("n1", GPU, make_devices(devices, 2)))
+        for _ in range(steps):
+            run.step()
+    run.post(e.PluginKilled("n1", GPU))
+    for _ in range(after):
+        run.step()
+    run.settle()
+    assert run.state.idle, run.state.under_way()
