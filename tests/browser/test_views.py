@@ -64,7 +64,7 @@ def test_the_table_follows(chromium: Browser) -> None:
     assert rows.count() == 0
     page.get_by_role("slider", name="History").fill("15")
     assert rows.count() == 15
-    assert rows.last.inner_text().split("\t") == ["15", "kubelet", "plugin", "Allocate [2]"]
+    assert rows.last.inner_text().split("\t") == ["15", "kubelet", "plugin", "gpu-node-1", "Allocate [2]"]
     page.get_by_role("slider", name="History").fill("2")
     assert rows.count() == 2
     page.context.close()
