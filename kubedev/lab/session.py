@@ -54,6 +54,9 @@ __all__ = ["KubeletConfig", "Lab", "manifests", "new_node"]
 MAX_REAL_NODES, MAX_NODES = 4, 5000
 """How many nodes a lab has at most: each one has real sockets over gRPC, none in memory."""
 
+MAX_DONE = 1000
+"""How many actions are kept."""
+
 MAX_OPEN = 4
 """How many labs stay open at once: each one has processes of its own, and a Binder has little memory."""
 
@@ -165,7 +168,7 @@ class Lab(Nodes):
 
     @property
     def actions(self) -> tuple[Done, ...]:
-        """What was done in the run that is shown, in order."""
+        """What was done in the run that is shown, in order; of a very long one the newest actions."""
         return self._done.get(self.cluster, ())
 
     def began(self) -> tuple[Cluster, int]:
@@ -178,7 +181,7 @@ class Lab(Nodes):
         earlier = self._done.get(cluster, ())
         if self.cluster is not cluster:
             earlier = tuple(done for done in earlier if done.step <= step)
-        self._done[self.cluster] = (*earlier, Done(step, action))
+        self._done[self.cluster] = (*earlier, Done(step, action))[-MAX_DONE:]
 
     def go_live(self) -> None:
         """Start real plugins and containers in the state that is shown, and go on with them."""
