@@ -59,7 +59,14 @@ def test_a_cell_has_at_most_eight_lines_and_a_title(lab: Path) -> None:
 
 
 @each_lab
-def test_u20_a_lab_runs_twice_in_one_kernel_without_a_click(lab: Path) -> None:
+def test_u20_a_lab_runs_from_the_top_without_a_click(lab: Path) -> None:
+    with kernel_of(lab) as kernel:
+        kernel.run(code(kernel.cells))
+
+
+@each_lab
+@pytest.mark.slow
+def test_u20_a_lab_runs_twice_in_one_kernel_and_leaves_nothing(lab: Path) -> None:
     with kernel_of(lab) as kernel:
         start = time.monotonic()
         kernel.run(code(kernel.cells))
@@ -71,6 +78,7 @@ def test_u20_a_lab_runs_twice_in_one_kernel_without_a_click(lab: Path) -> None:
 
 
 @each_lab
+@pytest.mark.slow
 def test_two_copies_at_once_do_not_meet(lab: Path) -> None:
     with kernel_of(lab) as one, kernel_of(lab) as other:
         for mine, yours in zip_longest(code(one.cells), code(other.cells)):
@@ -79,6 +87,7 @@ def test_two_copies_at_once_do_not_meet(lab: Path) -> None:
 
 
 @each_lab
+@pytest.mark.slow
 def test_u19_each_cell_may_run_twice(lab: Path) -> None:
     with kernel_of(lab) as kernel:
         for cell in code(kernel.cells):
@@ -89,6 +98,7 @@ def test_u19_each_cell_may_run_twice(lab: Path) -> None:
 
 
 @each_lab
+@pytest.mark.slow
 def test_u19_each_section_runs_alone(lab: Path) -> None:
     with kernel_of(lab) as kernel:
         (_, imports), *others = sections(kernel.cells)

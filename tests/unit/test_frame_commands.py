@@ -119,6 +119,7 @@ def test_copying_adds_what_is_missing_and_never_writes_over(tmp_path: Path) -> N
     assert there == {"a": "mine", "b": "new b", "more/c": "new more/c"}
 
 
+@pytest.mark.slow
 def test_run_says_a_line_a_lab_and_leaves_the_notebooks_as_they_are(write: Write) -> None:
     good = write("00-good", "print(1)", "import os; os.getcwd()")
     bad = write("01-bad", "x = 1", "1 / 0", "print('never')")
@@ -134,6 +135,7 @@ def test_run_says_a_line_a_lab_and_leaves_the_notebooks_as_they_are(write: Write
     assert left_over("run-lines") == []
 
 
+@pytest.mark.slow
 def test_run_ends_with_zero_where_all_labs_work(write: Write) -> None:
     assert kubedev_command("run", write("00-good", "print(1)")).returncode == 0
 
@@ -144,6 +146,7 @@ def test_run_refuses_an_unknown_lab() -> None:
     assert "no lab '77': expected a number" in ran.stderr
 
 
+@pytest.mark.slow
 def test_u20_a_dead_kernel_and_a_cell_that_hangs_are_named(write: Write) -> None:
     dead = run.execute(write("00-dead", "x = 1", "import os; os._exit(1)"))
     assert (dead.cell, dead.error) == ("cell-1", "the kernel died")
@@ -159,6 +162,7 @@ def test_a_file_that_is_no_notebook_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
 def test_u23_a_run_that_is_stopped_leaves_no_kernel(write: Write, number: int, tmp_path: Path) -> None:
     started = tmp_path / "started"
     lab = write("00-long", f"open({str(started)!r}, 'w').close()", "import time; time.sleep(60)")

@@ -65,6 +65,7 @@ def listening(*processes: psutil.Process) -> set[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.slow
 def test_a_stop_leaves_no_process_file_or_port(notebook: Path, tmp_path: Path, number: int) -> None:
     server = LabServer(notebook, tmp_path / "home")
     private = runtime_folder(kernel_of(server, notebook.name))
@@ -88,6 +89,7 @@ def test_u23_a_stop_before_the_server_is_there_leaves_nothing(notebook: Path, tm
         assert early.wait(timeout=30) == 130
 
 
+@pytest.mark.slow
 def test_only_this_machine_with_the_token_gets_in(notebook: Path, tmp_path: Path) -> None:
     server = LabServer(notebook, tmp_path / "home")
     process, kernel = psutil.Process(server.process.pid), kernel_of(server, notebook.name)
@@ -104,6 +106,7 @@ def test_only_this_machine_with_the_token_gets_in(notebook: Path, tmp_path: Path
     server.stop()
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_left_to_its_owner(notebook: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as owner:
         taken = owner.getsockname()[1]
@@ -113,6 +116,7 @@ def test_a_port_in_use_is_left_to_its_owner(notebook: Path, tmp_path: Path) -> N
         server.stop()
 
 
+@pytest.mark.slow
 def test_two_at_once_do_not_meet(notebook: Path, tmp_path: Path) -> None:
     first, second = LabServer(notebook, tmp_path / "home"), LabServer(notebook, tmp_path / "home")
     first.start_kernel(notebook.name)
@@ -121,6 +125,7 @@ def test_two_at_once_do_not_meet(notebook: Path, tmp_path: Path) -> None:
     second.stop()
 
 
+@pytest.mark.slow
 def test_the_layout_is_clean_and_the_users_own_is_not_touched(notebook: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     mine = (
