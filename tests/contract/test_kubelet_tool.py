@@ -11,28 +11,25 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 from rich.console import Console
 
-from kubedev.api.messages import Device, ListAndWatchResponse, RegisterRequest
+from kubedev.api.messages import Device
 from kubedev.console import json_line
 from kubedev.deviceplugin.plugin import Plugin, make_devices
 from kubedev.tools.kubelet import USAGE, CommandError, KubeletTool, main, parse_requests
 from kubedev.tools.kubelet_lines import device_lines
 from kubedev.tools.kubelet_view import typed, view
-from kubedev.wire.codec import METHODS, REGISTER
 from kubedev.wire.plugin_process import PluginProcess
 from kubedev.wire.plugin_thread import PluginThread
-from kubedev.wire.server import SocketServer
 from kubedev.wire.sockets import CHECKPOINT
-from tests.contract.bad_peers import raw_call
+from tests.contract.flood import Flood
 from tests.contract.harness import PATIENCE, nothing_left_behind
 from tests.contract.program import Program
 
@@ -428,34 +425,6 @@ def test_p6_ids_that_are_not_utf8_are_told_and_kept(directory: Path) -> None:
     (container,) = [line for line in lines if line["event"] == "container"]
     assert sorted(container["devices"][GPU]) == ["d1", "x\udcff\udcfe"]
     assert json_line(container).isascii()
-
-
-class Flood:
-    """A plugin that sends lists of 8 devices as fast as it can, and counts them."""
-
-    def __init__(self, directory: Path) -> None:
-        self.sent = 0
-        lists = [
-            METHODS["ListAndWatch"].encode_response(ListAndWatchResponse(devices))
-            for devices in (make_devices(8), (*make_devices(7), Device("d7", "Unhealthy")))
-        ]
-
-        def stream(_: bytes, context: Any) -> Iterator[bytes]:
-            while context.is_active():
-                self.sent += 1
-                yield lists[self.sent % 2]
-
-        options = METHODS["GetDevicePluginOptions"].path
-        handlers = {
-            METHODS["ListAndWatch"].path: grpc.unary_stream_rpc_method_handler(stream),
-            options: grpc.unary_unary_rpc_method_handler(lambda *_: b""),
-        }
-        self.server = SocketServer(str(directory / "flood.sock"), handlers)
-        self.server.start()
-        request = RegisterRequest(endpoint="flood.sock", resource_name=GPU)
-        assert (
-            raw_call(str(directory / "kubelet.sock"), REGISTER.path, REGISTER.encode_request(request)) == b""
-        )
 
 
 @pytest.mark.parametrize("end", ["quit", "SIGINT", "SIGTERM"])
