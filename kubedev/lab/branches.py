@@ -6,7 +6,7 @@ process can be rewound, until `go_live`. The live run goes on beside it.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kubedev.cluster import events as e
 from kubedev.cluster.clock import next_due
@@ -20,6 +20,8 @@ from kubedev.wire.world import World
 __all__ = ["Branches", "Mode"]
 
 Mode = Literal["live", "replay", "fork"]
+if TYPE_CHECKING:
+    Shown = Mode  # jedi fails where it finds a Literal behind a property, and then completes nothing
 
 
 class Branches:
@@ -57,7 +59,7 @@ class Branches:
         return self.history[self.position].state
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> "Shown":
         """`live`, `replay` (you look back) or `fork` (it goes on in memory)."""
         if self._looking is not None:
             return "replay"

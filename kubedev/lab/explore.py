@@ -9,6 +9,7 @@ import ipywidgets as widgets
 from traitlets import TraitError
 
 from kubedev.lab.controls import FIT, ROW, control
+from kubedev.lab.links import Links
 from kubedev.lab.pictured import Pictured
 from kubedev.views.live import frames_html
 from kubedev.views.picture import Picture
@@ -50,6 +51,7 @@ class Explorer(Pictured):
         self.history: list[Values] = [self.values]
         self._at = 0
         self.picture = Stage([Frame(draw(**self.values))], on_action=self._acted, on_seek=self._go)
+        self._links = Links(self.act)
         for knob in knobs.values():
             knob.observe(self._turned, "value")
         super().__init__([control(widgets.HBox, list(knobs.values()), layout=ROW), self.picture])
@@ -66,6 +68,10 @@ class Explorer(Pictured):
             raise KeyError(f"expected one of the knobs {', '.join(self._knobs)}; got {name}")
         self._set({**self.values, **values})
         self._remember()
+
+    def link(self, widget: Any, action: Mapping[str, Any], name: str = "") -> None:
+        """Tie any ipywidget to a knob, both ways: `link(slider, {"do": "turn"}, "needed")`."""
+        self._links.add(widget, action, name)
 
     def seek(self, step: int) -> None:
         """Go to a setting of the history; the ones after it stay until another knob is turned."""
@@ -95,6 +101,7 @@ class Explorer(Pictured):
                 self._knobs[name].value = value
         finally:
             self._setting = False
+        self._links.follow([{"do": "turn", **self.values}])
 
     def _turned(self, _: Any) -> None:
         if not self._setting:
@@ -109,6 +116,7 @@ class Explorer(Pictured):
         label = ", ".join(
             name.replace("_", " ") for name, value in self.values.items() if value != before[name]
         )
+        self._links.follow([{"do": "turn", **self.values}])
         self.picture.put(self._at, [Frame(self._draw(**self.values), "you", label)], at=self._at)
 
     def act(self, action: Mapping[str, Any]) -> None:

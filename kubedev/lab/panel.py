@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kubedev.cluster.state import ClusterState
 from kubedev.lab.actions import carry_out, line_of_code
 from kubedev.lab.applying import manifests
+from kubedev.lab.links import Links
 from kubedev.lab.player import Player
 from kubedev.lab.scene import path_state, tick
 from kubedev.views.catalogue import say
@@ -67,6 +68,7 @@ class Panel(Stage):
         self._width, self._node = WIDE, ""
         self._states: list[ClusterState] = []  # of each frame
         self._shown: list[int] = []  # the step of each frame
+        self._links = Links(lambda action: self._work.submit(self._carry_out, action, None, ""))
         self._looking: int | None = None  # the frame that the lab looks back to
         self._began = False  # whether the page has the whole run
         self._work = ThreadPoolExecutor(1, thread_name_prefix="kubedev panel")
@@ -101,6 +103,13 @@ class Panel(Stage):
         return super().without_kernel(
             max(sum(s <= self._first for s in steps) - 1, 0) if start is None else start
         )
+
+    def link(self, widget: Any, action: Mapping[str, Any], name: str = "") -> None:
+        """Tie any ipywidget to an action, both ways: `link(checkbox, {"do": "set_health", "device": "d0"})`.
+
+        The widget's value is the argument `name`, by default the one that the action lacks. Raises ValueError.
+        """
+        self._links.add(widget, action, name)
 
     # From the lab to the page
 
@@ -152,6 +161,7 @@ class Panel(Stage):
                 fields |= {"resume": True} if keep < len(states) else {"at": len(states) - 1}
             self._looking = looking
             self.put(keep, [self._frame(step) for step in steps[keep:]], **fields)
+        self._links.follow(done.action for done in lab.actions)
 
     def _code(self) -> str:
         return "\n".join(line_of_code(done.action) for done in self.lab.actions)

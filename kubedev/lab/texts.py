@@ -191,6 +191,8 @@ TEXTS = {
     "fork.holds": "holds {devices}",
     "fork.pod-holds": "{pod} holds",
     # What an action that is no action gets.
+    "link.no-value": "expected a widget with a value, got {kind}",
+    "link.which": "expected the name of the argument that the value is for; {action} lacks {needed}",
     "action.unknown": "expected an action that can be done here ({there}), got {got!r}",
     "action.arguments": "expected {name} with some of {signature}: {error}",
     # Predictions and checks.

@@ -41,12 +41,12 @@ function showFrames(root, { first, steps, words }) {
   go(Number(root.dataset.start));
 }
 
-const states = new WeakMap(); // widget model -> { number, doc, views }
+const states = new Map(); // by the id of the picture: { number, doc, views }; every view has a model of its own
 
 function follow(model) {
   const state = { number: -1, doc: null, views: new Set() };
-  states.set(model, state);
   const whole = model.get("whole");
+  states.set(whole.id, state);
   state.number = whole.number;
   state.doc = whole.document;
   model.on("change:update", () => {
@@ -64,8 +64,14 @@ function follow(model) {
 }
 
 export default {
+  /** Once for all views. */
+  initialize({ model }) {
+    follow(model);
+    return () => states.delete(model.get("whole").id);
+  },
+
   render({ model, el }) {
-    const state = states.get(model) ?? follow(model);
+    const state = states.get(model.get("whole").id);
     el.classList.add("kd", "kubedev");
     const stage = element("div", "kd-stage", el);
     const { interactive, table } = model.get("whole");

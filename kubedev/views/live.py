@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import anywidget
 import traitlets
@@ -94,6 +95,7 @@ class LivePicture(anywidget.AnyWidget):
         self._clock = clock
         self._due = float("-inf")  # when all that was sent would have been sent at an even pace
         self._timer: threading.Timer | None = None
+        self._id = uuid4().hex  # the page tells pictures apart by it
         self._number = 0
         self._picture = picture
         self._document: Document = document(picture)
@@ -140,6 +142,7 @@ class LivePicture(anywidget.AnyWidget):
     def _whole(self) -> dict[str, object]:
         with self._writing:
             return {
+                "id": self._id,
                 "number": self._number,
                 "document": to_json(self._document),
                 "table": say("frame.table"),

@@ -475,19 +475,21 @@ class StageView {
   }
 }
 
-const runs = new WeakMap(); // widget model -> its run
-
-function follow(model) {
-  const save = (kept) => model.set("whole", kept); // in the page alone: it is saved with the notebook, never sent
-  const run = new Run(structuredClone(model.get("whole")), (content) => model.send(content), save);
-  runs.set(model, run);
-  model.on("change:update", () => run.change(model.get("update")));
-  return run;
-}
+const runs = new Map(); // by the id of the stage: every view has a model object of its own
 
 export default {
+  /** Once for all views: what they share lives as long as the widget does. */
+  initialize({ model }) {
+    const whole = structuredClone(model.get("whole"));
+    const save = (kept) => model.set("whole", kept); // in the page alone: saved with the notebook, never sent
+    const run = new Run(whole, (content) => model.send(content), save);
+    runs.set(whole.id, run);
+    model.on("change:update", () => run.change(model.get("update")));
+    return () => runs.delete(whole.id);
+  },
+
   render({ model, el }) {
-    const view = new StageView(runs.get(model) ?? follow(model), element("div", "", el));
+    const view = new StageView(runs.get(model.get("whole").id), element("div", "", el));
     setTimeout(() => nameControls(el.closest(".kubedev-panel")), 500); // when they are there, too
     return () => view.close();
   },

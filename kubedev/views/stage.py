@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
 
 import anywidget
 import traitlets
@@ -37,6 +38,9 @@ Kind = Literal["message", "you", "health"]
 
 Mode = Literal["live", "memory", "fork", "closed", "plain"]
 """What acting at the end of the run means; a `plain` stage has no run behind it."""
+
+if TYPE_CHECKING:
+    ShownMode = Mode  # jedi fails where it finds a Literal behind a property, and then completes nothing
 
 _HERE = Path(__file__).parent
 
@@ -86,6 +90,7 @@ class Stage(anywidget.AnyWidget):
         self._clock = clock
         self._due = float("-inf")  # when all that was sent would have been sent at an even pace
         self._timer: threading.Timer | None = None
+        self._id = uuid4().hex  # the page tells stages apart by it
         self._number = 0
         self._frames = list(frames)
         self._at = len(frames) - 1 if since is None else since
@@ -110,7 +115,7 @@ class Stage(anywidget.AnyWidget):
         return self._at
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> "ShownMode":
         """What acting at the end of the run means."""
         mode: Mode = self._fields["mode"]
         return mode
@@ -205,6 +210,7 @@ class Stage(anywidget.AnyWidget):
             documents = [document(frame.picture) for frame in self._frames]
             self._sent = len(documents) - 1, documents[-1]
             return {
+                "id": self._id,
                 "number": self._number,
                 "first": to_json(documents[0]),
                 "steps": [patch(a, b) for a, b in pairwise(documents)],

@@ -72,22 +72,20 @@ def test_another_way_and_a_wrong_one(cells: CellPage, panel: PanelPage) -> None:
 
 
 def test_pods_come_and_go(panel: PanelPage) -> None:
-    panel.choose("Which pod to delete", "trainer")
-    panel.press("delete")
+    panel.svg.locator("[data-k='control/delete/trainer'] button").click()
     expect(panel.phase("web")).to_have_text("Running · d0, d2", timeout=SECONDS)
     expect(panel.pods).to_have_count(1)
-    panel.choose("What to create", "one-gpu")
+    panel.choose("Which pod", "one-gpu")
     panel.press("+ pod")
     expect(panel.phase("trainer")).to_have_text("Pending", timeout=SECONDS)
     expect(panel.svg).to_contain_text("Insufficient nvidia.com/gpu")
 
 
 def test_a_killed_plugin_and_a_new_one(panel: PanelPage) -> None:
-    panel.press("kill plugin")
+    panel.press("kill")
     expect(panel.status).to_have_text("capacity 3, allocatable 0", timeout=SECONDS)
     expect(panel.svg.locator("g[data-k^='plugin/']")).to_contain_text("stopped")
-    panel.choose("How far to move the clock, in seconds", "301")
-    panel.press("+ s")
+    panel.press("+301 s")
     expect(panel.status).to_have_text("capacity 0, allocatable 0", timeout=SECONDS)
     panel.start_plugin(8, numa=2)
     expect(panel.devices).to_have_count(8, timeout=SECONDS)
@@ -96,7 +94,7 @@ def test_a_killed_plugin_and_a_new_one(panel: PanelPage) -> None:
 
 def test_a_kubelet_that_restarts_finds_its_plugin_again(panel: PanelPage) -> None:
     before = panel.log.count()
-    panel.press("restart kubelet")
+    panel.press("restart")
     expect(panel.log.filter(has_text="restart the kubelet")).to_have_count(1, timeout=SECONDS)
     expect(panel.log.filter(has_text="Register nvidia.com/gpu")).to_have_count(2, timeout=SECONDS)
     expect(panel.status).to_have_text("capacity 3, allocatable 2", timeout=SECONDS)
@@ -187,7 +185,7 @@ def test_u11_a_cell_run_three_times_makes_one_pod_a_click(cells: CellPage, panel
         cells.run(SCENE)
     expect(panel.phase("web")).to_have_text("Pending", timeout=SECONDS)
     messages = panel.log.count()
-    panel.choose("What to create", "one-gpu")
+    panel.choose("Which pod", "one-gpu")
     panel.press("+ pod")
     expect(panel.phase("trainer-2")).to_have_text("Running · d2", timeout=SECONDS)
     expect(panel.pods).to_have_count(3)

@@ -131,6 +131,7 @@ def test_patches_applied_by_the_script_make_the_picture_that_python_draws(chromi
                     on: (_, callback) => { changed = callback; },
                     send: () => {},
                 };
+                window.live.initialize({ model: fake });
                 window.live.render({ model: fake, el });
                 steps.forEach((patch, index) => { update = { number: index + 1, patch }; changed(); });
                 const keyed = (svg) => [...svg.querySelectorAll(':scope > g')].map((g) => {

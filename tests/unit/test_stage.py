@@ -1,13 +1,17 @@
 """The stage: what the page is told, and what actions are."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
+import ipywidgets as widgets
+import jedi
 import pytest
 
-from kubedev.lab import Lab
+from kubedev.lab import Lab, check, explore, predict
 from kubedev.lab.actions import line_of_code
 from kubedev.views.picture import Picture, Text
 from kubedev.views.stage import Frame, Stage
@@ -170,3 +174,75 @@ def test_s7_what_a_lab_begins_with_has_no_mark_of_the_reader(lab: Lab) -> None:
     stage = lab.show()
     until(lambda: len(stage.frames) > 5)
     assert [frame.label for frame in stage.frames if frame.kind == "you"] == ["plugin"]
+
+
+def test_a_widget_of_the_readers_own_is_linked_both_ways(lab: Lab) -> None:
+    stage = lab.show()
+    box = widgets.Checkbox(True)
+    stage.link(box, {"do": "set_health", "device": "d1"})
+    until(lambda: stage._states and stage._states[-1] is lab.state)
+    box.value = False
+    until(lambda: lab.node().allocatable[GPU].value() == 3)
+    lab.set_health("d1", healthy=True)
+    until(lambda: box.value)
+    assert [done.action["healthy"] for done in lab.actions[1:]] == [False, True]
+
+
+def test_a_slider_of_the_readers_own_turns_a_knob() -> None:
+    explorer = explore(lambda count: frame(count).picture, count=range(1, 9))
+    slider = widgets.IntSlider(1, 1, 8)
+    explorer.link(slider, {"do": "turn"}, "count")
+    slider.value = 5
+    assert explorer.picture.picture.title == "title 5"
+    explorer.turn(count=2)
+    assert slider.value == 2
+    explorer.seek(1)
+    assert slider.value == 5
+    assert len(explorer.history) == 3
+
+
+def test_what_cannot_be_linked_is_refused(lab: Lab) -> None:
+    stage = lab.show()
+    with pytest.raises(ValueError, match="expected a widget with a value, got HBox"):
+        stage.link(widgets.HBox(), {"do": "advance"})
+    with pytest.raises(ValueError, match="lacks device, healthy"):
+        stage.link(widgets.Checkbox(), {"do": "set_health"})
+
+
+@pytest.mark.parametrize("box", [widgets.VBox, widgets.HBox, widgets.Tab])
+def test_a_stage_nests_in_boxes(lab: Lab, box: type[widgets.Box]) -> None:
+    stage = lab.show()
+    outer = box([widgets.IntSlider(), stage])
+    assert f"IPY_MODEL_{stage.model_id}" in outer.get_state()["children"]
+
+
+def test_s9_jedi_completes_every_object_that_a_lab_hands_out(lab: Lab) -> None:
+    lab.apply("one-gpu")
+    names = {
+        "lab": lab,
+        "stage": lab.show(),
+        "node": lab.node(),
+        "pod": lab.pod("trainer"),
+        "log": lab.log(),
+        "state": lab.state,
+        "history": lab.history,
+        "done": lab.actions[0],
+        "asked": predict("s9", "?", count=[1, 2]),
+        "checked": check(lab),
+        "knobs": explore(lambda count: frame(count).picture, count=range(1, 3)),
+    }
+    for name, value in names.items():
+        completions = {c.name for c in jedi.Interpreter(f"{name}.", [names]).complete()}
+        public = {each for each in dir(value) if not each.startswith("_")}
+        assert public <= completions, (name, public - completions)
+
+
+def test_nothing_heavy_is_imported_before_the_first_picture_stands() -> None:
+    """The wire's grpc is: `lab.plugin` waits until a real plugin is known."""
+    source = (
+        "import sys; from kubedev.lab import Lab, predict; lab = Lab('first', nodes=1)\n"
+        "lab.plugin('nvidia.com/gpu', 2); lab.apply('one-gpu'); lab.play()._repr_mimebundle_(); lab.close()\n"
+        "print([name for name in ('networkx', 'plotly', 'numpy') if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120)
+    assert ran.stdout.strip() == "[]", ran.stderr

@@ -1,0 +1,176 @@
+"""The stage in JupyterLab: it plays where it is seen, goes back at once, and is there when it is opened again."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from tests.browser.jupyterlab import LabPage
+from tests.browser.panel import SECONDS, CellPage, PanelPage
+from tests.browser.test_whole_page_bench import put
+from tests.lab_server import LabServer
+
+CELLS = {
+    "play": """
+from kubedev.lab import Lab
+lab = Lab("played", nodes=1)
+lab.plugin("nvidia.com/gpu", devices=4, numa=2)
+lab.apply("one-gpu")
+stage = lab.play()
+stage""",
+    "again": "stage",
+    "flip": "lab.set_health('d3', healthy=False)",
+    "linked": """
+import ipywidgets as widgets
+box = widgets.Checkbox(True, description="d2 is healthy")
+stage.link(box, {"do": "set_health", "device": "d2"})
+widgets.VBox([box, widgets.HTML("in a box")])""",
+    "far": "import IPython.display as d; d.HTML('<div style=\"height: 3000px\">far</div>')",
+}
+
+
+@dataclass
+class Opened:
+    """The notebook in a page."""
+
+    lab: LabPage
+    cells: CellPage
+
+    @property
+    def views(self) -> Locator:
+        return self.lab.page.locator(".kd-theatre")
+
+    def panel(self, cell: str) -> PanelPage:
+        return self.cells.panel(cell)
+
+
+@pytest.fixture
+def opened(request: pytest.FixtureRequest, chromium: Browser, lab_server: LabServer) -> Iterator[Opened]:
+    file = put(lab_server, "stage.ipynb", CELLS)
+    width, height = getattr(request, "param", (1280, 800))
+    page = chromium.new_context(viewport={"width": width, "height": height}).new_page()
+    lab = LabPage(page, lab_server)
+    lab.open("stage.ipynb")
+    cells = CellPage(page, file)
+    cells.run("play")
+    yield Opened(lab, cells)
+    page.context.close()
+    lab_server.end_kernels()
+    assert lab.errors == []
+
+
+def at(panel: PanelPage) -> int:
+    return int(panel.slider.input_value())
+
+
+def last(panel: PanelPage) -> int:
+    return int(panel.slider.get_attribute("max") or 0)
+
+
+@pytest.mark.parametrize("opened", [(1280, 800), (1366, 768)], indirect=True)
+def test_s13_what_moves_and_its_transport_are_seen_together(opened: Opened) -> None:
+    panel = opened.panel("play")
+    panel.root.scroll_into_view_if_needed()
+    panel.slider.scroll_into_view_if_needed()
+    box = panel.root.bounding_box()
+    view = opened.lab.page.locator(".jp-WindowedPanel-outer").first.bounding_box()
+    assert box is not None
+    assert view is not None
+    assert box["height"] <= 575
+    assert box["height"] <= view["height"]
+    assert box["x"] + box["width"] <= view["x"] + view["width"]
+
+
+def test_s12_it_plays_only_where_it_is_seen_and_back_goes_one_back(opened: Opened) -> None:
+    panel, page = opened.panel("play"), opened.lab.page
+    panel.svg.scroll_into_view_if_needed()
+    expect(panel.mode).to_contain_text("playing")
+    opened.cells.run("far")
+    page.locator("text=far").last.evaluate("(far) => far.scrollIntoView({ block: 'end' })")
+    page.wait_for_timeout(1000)
+    stopped = at(panel) if panel.slider.count() else None
+    page.wait_for_timeout(2000)
+    assert stopped is None or at(panel) <= stopped + 1
+    panel.svg.evaluate("(svg) => svg.scrollIntoView({ block: 'center' })")
+    page.wait_for_timeout(1500)
+    before = at(panel)
+    assert 0 < before < last(panel)
+    panel.root.get_by_role("button", name="Step back").click()
+    assert at(panel) in (before - 1, before)  # it may have gone on by one meanwhile
+    stays = at(panel)
+    page.wait_for_timeout(1200)
+    assert at(panel) == stays
+    panel.root.get_by_role("button", name="Replay").click()
+    expect(panel.mode).to_contain_text("playing")
+    assert at(panel) <= 1
+
+
+def test_n03_every_view_shows_the_same_state(opened: Opened) -> None:
+    panel = opened.panel("play")
+    panel.press("To the end")
+    opened.cells.run("flip")
+    opened.cells.run("again")
+    other = opened.panel("again")
+    other.press("To the end")
+    expect(other.sentence).to_contain_text("nvidia.com/gpu 4, allocatable 3", timeout=SECONDS)
+    for _ in range(3):
+        other.press("Step back")
+    assert panel.sentence.inner_text() == other.sentence.inner_text()
+    assert panel.mode.inner_text() == other.mode.inner_text()
+    assert at(panel) == at(other) == last(panel) - 3
+
+
+def test_the_keyboard_steps_and_names_are_there(opened: Opened) -> None:
+    panel, page = opened.panel("play"), opened.lab.page
+    panel.root.focus()
+    page.keyboard.press("End")
+    assert at(panel) == last(panel) > 15
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert at(panel) == last(panel) - 2
+    expect(panel.mode).to_contain_text("looking back")
+    page.keyboard.press("Home")
+    expect(panel.sentence).to_have_text("Nothing has happened yet.")
+    page.keyboard.press(" ")
+    expect(panel.mode).to_contain_text("playing")
+    nameless = "(all) => all.filter((b) => !(b.ariaLabel || b.textContent.trim() || b.title)).length"
+    assert panel.root.locator("button, select, input").evaluate_all(nameless) == 0
+
+
+def test_a_linked_widget_acts_and_follows(opened: Opened) -> None:
+    panel = opened.panel("play")
+    panel.press("To the end")
+    box = opened.cells.run("linked").locator("input[type=checkbox]")
+    box.uncheck()
+    expect(panel.status).to_have_text("capacity 4, allocatable 3", timeout=SECONDS)
+    panel.press("To the end")
+    panel.device("d2").click()
+    expect(box).to_be_checked(timeout=SECONDS)
+
+
+def test_s11_a_saved_notebook_shows_its_last_picture_without_a_kernel(
+    opened: Opened, lab_server: LabServer
+) -> None:
+    panel, page = opened.panel("play"), opened.lab.page
+    panel.press("To the end")
+    opened.cells.run("flip")
+    panel.press("To the end")
+    expect(panel.sentence).to_contain_text("allocatable 3", timeout=SECONDS)
+    page.wait_for_timeout(1200)
+    page.keyboard.press("Control+s")
+    file = lab_server.folder / "stage.ipynb"
+    page.wait_for_timeout(2500)
+    state = json.loads(file.read_text("utf-8"))["metadata"]["widgets"]
+    saved = state["application/vnd.jupyter.widget-state+json"]["state"].values()
+    assert max(len(json.dumps(model)) for model in saved) <= 210_000
+    lab_server.end_kernels()
+    opened.lab.open("stage.ipynb")
+    panel = PanelPage(page, opened.views.first)
+    expect(panel.mode).to_contain_text("This is a recording")
+    expect(panel.sentence).to_contain_text("allocatable 3")
+    panel.press("Step back")
+    expect(panel.sentence).to_contain_text("d3 Unhealthy")
+    panel.press("To the start")
+    expect(panel.devices).to_have_count(0)
