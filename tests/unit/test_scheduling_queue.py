@@ -174,3 +174,15 @@ def test_an_update_that_does_not_speak_of_it_leaves_a_nomination() -> None:
     moved = nominated.update(pod, told)
     assert moved.pods_for_node("m") == (told,)
     assert moved.update(told, pod).node_of(pod.uid) == ""
+
+
+def test_pods_of_one_moment_are_scheduled_as_they_came() -> None:
+    queue = queue_with()
+    for name in ("second", "first", "third"):
+        queue = queue.add(make_pod(name), 5.0)
+    names = []
+    for _ in range(3):
+        queue, popped = queue.pop()
+        assert popped is not None
+        names.append(popped.pod.name)
+    assert names == ["second", "first", "third"]

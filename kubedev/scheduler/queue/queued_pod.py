@@ -68,9 +68,12 @@ def without(line: Sequence[InFlight], uid: str) -> tuple[InFlight, ...]:
     return tuple(rest[first:])
 
 
-def sort_key(queued: QueuedPod) -> tuple[int, float, str]:
-    """Pods are popped in ascending order of this; Go leaves open which of two real equals comes first."""
-    return -(queued.pod.priority or 0), queued.timestamp, queued.key
+def sort_key(queued: QueuedPod) -> tuple[int, float]:
+    """Pods are popped in ascending order of this, equals as they became active.
+
+    A real clock hardly ever makes two equal; the simulated one does, and then the order of their arrival is meant.
+    """
+    return -(queued.pod.priority or 0), queued.timestamp
 
 
 def less(a: QueuedPod, b: QueuedPod) -> bool:
@@ -78,7 +81,7 @@ def less(a: QueuedPod, b: QueuedPod) -> bool:
 
     Go: `pkg/scheduler/framework/plugins/queuesort/priority_sort.go: Less`.
     """
-    return sort_key(a)[:2] < sort_key(b)[:2]
+    return sort_key(a) < sort_key(b)
 
 
 def backoff_duration(attempts: int, initial: float, maximum: float) -> float:
