@@ -28,6 +28,7 @@ __all__ = [
     "applied",
     "create_pod",
     "delete_pod",
+    "grace_period",
     "pod_created",
     "pod_deletion_asked",
     "pod_ungated",
@@ -92,7 +93,8 @@ def _of_pod(state: ClusterState, pod: Pod, change: WatchEvent) -> Iterable[e.Eve
     going = pod.deletion_timestamp is not None and old is not None and old.deletion_timestamp is None
     if bound or going:
         yield e.Watched(pod.node_name, change)
-    if bound and no_execute_taints(state.store.nodes.get(pod.node_name)):
+    tolerates = bound or (old is not None and old.tolerations != pod.tolerations)
+    if tolerates and no_execute_taints(state.store.nodes.get(pod.node_name)):
         yield e.Watched(EVICTION, change)
 
 

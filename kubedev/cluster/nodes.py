@@ -51,7 +51,8 @@ def _list(state: ClusterState, node: str) -> Iterator[k.KubeletEvent]:
     if node in state.store.nodes:
         yield k.NodeUpdated(spec_as_seen_by(state, state.store.nodes[node]))
     bound = state.store.pods_on(node)
-    for uid in agent.pods.keys() - {pod.uid for pod in bound}:
+    there = {pod.uid for pod in bound}
+    for uid in (uid for uid in agent.pods if uid not in there):
         yield k.PodDeleted(uid)
     for pod in bound:
         if pod.deletion_timestamp is not None:

@@ -6,13 +6,14 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from kubedev.api.admission import NamespaceError, admit_pod, check_namespace
+from kubedev.api.admission import NamespaceError, admit_pod, check_namespace, with_default_tolerations
 from kubedev.api.defaults import PriorityError
 from kubedev.api.manifests import ManifestError, Manifests, Reader, load
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Namespace, Node, Pod, PriorityClass
 from kubedev.api.quantity import Quantity
 from kubedev.api.storage import PersistentVolume, PersistentVolumeClaim
+from kubedev.cluster.apiserver import grace_period
 from kubedev.cluster.cluster import ClusterError
 from kubedev.cluster.state import ClusterState
 from kubedev.cluster.store import Store, find
@@ -23,6 +24,7 @@ __all__ = [
     "MAX_DEVICES",
     "admitted",
     "asked_resources",
+    "changed_pods",
     "declared",
     "is_bound_storage",
     "manifests",
@@ -201,7 +203,9 @@ def _same_node(node: Node, store: Store) -> bool:
 
 
 def _same_pod(pod: Pod, there: Pod | None) -> bool:
-    return there is not None and _spec(there) == _spec(pod)
+    if there is None or pod.node_name not in ("", there.node_name):
+        return False
+    return _spec(there) == _spec(pod) and _keeps_tolerations(pod, there)
 
 
 def is_bound_storage(obj: Any, store: Store) -> bool:
@@ -222,8 +226,32 @@ def _by_name(store: Store) -> dict[tuple[str, str], Pod]:
 
 
 def _spec(pod: Pod) -> tuple[Any, ...]:
-    """What a manifest says of a pod, and neither scheduler nor kubelet changes."""
-    return pod.containers, pod.init_containers, pod.labels, pod.annotations, pod.priority, pod.restart_policy
+    """What a manifest says of a pod for good: neither scheduler nor kubelet changes it, and nobody may."""
+    kept = replace(pod, uid="", resource_version="", creation_timestamp=None, deletion_timestamp=None)
+    kept = replace(kept, node_name="", tolerations=(), scheduling_gates=(), owner_references=())
+    kept = replace(kept, phase="", reason="", message="", start_time=None, nominated_node_name="")
+    return replace(kept, qos_class="", conditions=()), grace_period(pod)
+
+
+def changed_pods(loaded: Manifests, store: Store) -> list[Pod]:
+    """The pods that are there, with what may be changed of a pod: tolerations that come or last for another time,
+    scheduling gates that go. Go: `pkg/apis/core/validation/validation.go: ValidatePodUpdate`.
+    """
+    there = _by_name(store)
+    known = [(pod, there.get((pod.namespace, pod.name))) for pod in loaded.pods]
+    changed = [(old, _changed(pod, old)) for pod, old in known if old is not None and _same_pod(pod, old)]
+    return [new for old, new in changed if new != old]
+
+
+def _changed(pod: Pod, there: Pod) -> Pod:
+    gates = tuple(gate for gate in there.scheduling_gates if gate in pod.scheduling_gates)
+    return replace(there, tolerations=with_default_tolerations(pod).tolerations, scheduling_gates=gates)
+
+
+def _keeps_tolerations(pod: Pod, there: Pod) -> bool:
+    """Whether every toleration stays; its seconds may change."""
+    wanted = {replace(t, toleration_seconds=None) for t in with_default_tolerations(pod).tolerations}
+    return {replace(t, toleration_seconds=None) for t in there.tolerations} <= wanted
 
 
 def _check_names(loaded: Manifests, store: Store) -> None:

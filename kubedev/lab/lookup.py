@@ -1,11 +1,23 @@
 """Finding things in a cluster's state by what a reader calls them, with errors that say what there is."""
 
+from collections.abc import Iterable
+
+from kubedev.api.messages import Device
 from kubedev.api.objects import Node, Pod
 from kubedev.api.selectors import Taint
 from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.devices.holdings import who_holds
 
-__all__ = ["devices_of", "find_pod", "known_node", "matching_taints", "node_name", "plugin_key", "read_taint"]
+__all__ = [
+    "devices_of",
+    "find_pod",
+    "known_node",
+    "matching_taints",
+    "node_name",
+    "plugin_key",
+    "read_devices",
+    "read_taint",
+]
 
 
 def find_pod(state: ClusterState, name: str) -> Pod:
@@ -41,6 +53,15 @@ def plugin_key(state: ClusterState, resource: str = "", node: str = "") -> tuple
             return key
     there = ", ".join(f"{plugin.name} on {plugin.node}" for _, plugin in running) or "none"
     raise ValueError(f"no such plugin runs; running: {there}")
+
+
+def read_devices(devices: Iterable[Device]) -> tuple[Device, ...]:
+    """The devices that a plugin is to list, or ValueError before anything has begun."""
+    found = tuple(devices) if isinstance(devices, Iterable) else (devices,)
+    wrong = [device for device in found if not isinstance(device, Device)]
+    if wrong:
+        raise ValueError(f"expected a number of devices, or a list such as [Device('d0')], got {wrong[0]!r}")
+    return found
 
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

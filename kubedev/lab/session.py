@@ -28,6 +28,7 @@ from kubedev.lab.applying import (
     MAX_DEVICES,
     admitted,
     asked_resources,
+    changed_pods,
     declared,
     is_bound_storage,
     manifests,
@@ -36,7 +37,7 @@ from kubedev.lab.applying import (
     new_pods,
 )
 from kubedev.lab.kubelet_config import kubelet_config, kubelet_readers, restarted
-from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key
+from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key, read_devices
 from kubedev.lab.nodes import Nodes
 from kubedev.lab.scheduler_config import SchedulerConfig, configured, unhandled
 from kubedev.scheduler.configuration.loading import Configuration
@@ -220,7 +221,7 @@ class Lab(Nodes):
         hear of it any more. Raises ValueError for a node that is not there.
         """
         where = node_name(self.state, node)
-        made = make_devices(devices, numa) if isinstance(devices, int) else tuple(devices)
+        made = make_devices(devices, numa) if isinstance(devices, int) else read_devices(devices)
         options = DevicePluginOptions(get_preferred_allocation_available=preferred_allocation)
         called = f"{resource}#{name}" if name else resource
         self.do(e.PluginLaunched(where, called, made, options, registers_again))
@@ -243,7 +244,8 @@ class Lab(Nodes):
     def apply(self, manifest: str | Path, source: str = "", rename: bool = False) -> Manifests:
         """Create what a manifest says: the name of one of the labs', a path, or YAML text.
 
-        What is there already stays as it is. All is checked before any is created. Raises ManifestError, or
+        What is there already stays as it is, but for a pod's tolerations, to which more may come, and its scheduling
+        gates, which may go. All is checked before any is created. Raises ManifestError, or
         ClusterError where another object has the name; with `rename` pods get a free name then. For a node that
         says how many devices it has, a plugin with so many is started, since no kubelet can hand out what no
         plugin offers; above 10,000 of them they are only counted. A KubeSchedulerConfiguration starts the scheduler
@@ -275,7 +277,8 @@ class Lab(Nodes):
             self.do(*first)
         created = [replace(pod, creation_timestamp=self.state.now) for pod in new_pods(loaded, store)]
         new = [daemon for daemon in daemons if daemon not in store.workloads.values()]
-        self.do(*map(e.ObjectApplied, new), *map(e.PodCreated, created))
+        changed = changed_pods(loaded, store)
+        self.do(*map(e.ObjectApplied, new), *map(e.ObjectApplied, changed), *map(e.PodCreated, created))
         profiles = [profile.scheduler_name for profile in self.state.scheduler.queue.profiles]
         notes = (note for each in kubelets for note in each.notes)
         return replace(loaded, notes=(*loaded.notes, *notes, *unhandled(loaded.pods, profiles)))

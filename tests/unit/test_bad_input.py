@@ -4,10 +4,12 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kubedev.api.manifests import ManifestError
+from kubedev.api.messages import Device
 from kubedev.cluster import events as e
 from kubedev.cluster.cluster import ClusterError
 from kubedev.kubelet.config import KubeletConfig
@@ -251,3 +253,14 @@ def start_kubelet(directory: Path) -> None:
     tool = KubeletTool(str(directory), 0, lambda event: None)
     tool.post("quit")
     tool.run()
+
+
+@pytest.mark.parametrize("devices", [["s1", "s2"], "s1", [Device("d0"), 1], 2.5, None])
+def test_n28_what_are_no_devices_is_refused_before_anything_begins(devices: Any) -> None:
+    with Lab("devices", nodes=1, transport="memory") as lab:
+        before = lab.state
+        with pytest.raises(ValueError, match="expected a number of devices, or a list such as"):
+            lab.plugin("example.com/gpu", devices)
+        assert lab.state == before
+        lab.plugin("example.com/gpu", 2)
+        assert lab.node().allocatable["example.com/gpu"].value() == 2

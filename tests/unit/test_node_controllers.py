@@ -8,6 +8,7 @@ import pytest
 from kubedev.api.objects import Condition, Pod
 from kubedev.api.selectors import Taint
 from kubedev.cluster import events as e
+from kubedev.cluster.cluster import ClusterError
 from kubedev.cluster.history import History
 from kubedev.lab.panel import draw_path
 from kubedev.lab.session import Lab
@@ -120,6 +121,56 @@ def test_n05_a_taint_that_goes_in_time_cancels_and_a_second_one_starts_no_new_ti
     lab.taint("maintenance=b:NoExecute", N1)
     lab.advance(10)
     assert evictions(lab) == [("sixty", 160)]
+
+
+def test_n05_a_time_that_runs_is_kept_when_another_taint_is_tolerated_for_no_seconds(lab: Lab) -> None:
+    both = "tolerations: [{key: a, operator: Exists, tolerationSeconds: 90, effect: NoExecute},"
+    brief = "{key: b, operator: Exists, tolerationSeconds: 0, effect: NoExecute}]"
+    lab.apply(pod("two", f"{both} {brief}\n  nodeName: {N1}"))
+    lab.taint("a:NoExecute", N1)
+    lab.advance(20)
+    lab.taint("b:NoExecute", N1)
+    assert evictions(lab) == []
+    lab.advance(100)
+    assert evictions(lab) == [("two", 90)]
+
+
+def test_n05_a_toleration_that_is_added_later_counts_from_then_on(lab: Lab) -> None:
+    ever = tolerating("web", 60).replace(
+        "tolerations: [", "tolerations: [{key: maintenance, operator: Exists, effect: NoExecute}, "
+    )
+    lab.apply(tolerating("web", 60))
+    lab.taint("maintenance:NoExecute", N1)
+    lab.advance(50)
+    lab.apply(ever)
+    lab.advance(1000)
+    assert (evictions(lab), lab.pod("web").phase) == ([], "Running")
+    with pytest.raises(ClusterError, match='another one of pods "web" already exists'):
+        lab.apply(pod("web", f"nodeName: {N1}"))
+    assert len(lab.pod("web").tolerations) == 4
+
+
+def test_n05_a_pod_that_waits_is_scheduled_when_a_toleration_comes(lab: Lab) -> None:
+    for node in (N1, N2):
+        lab.taint("dedicated=x:NoSchedule", node)
+    lab.apply(pod("web"))
+    assert lab.pod("web").node_name == ""
+    lab.apply(pod("web", "tolerations: [{key: dedicated, operator: Exists}]"))
+    lab.advance(10)
+    assert lab.pod("web").phase == "Running"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["nodeSelector: {a: b}", "nodeName: gpu-node-2", "terminationGracePeriodSeconds: 5", "hostNetwork: true"],
+)
+def test_n05_a_pod_that_is_another_now_is_refused(lab: Lab, spec: str) -> None:
+    lab.cordon(N2)
+    lab.apply(pod("web"))
+    before = lab.state
+    with pytest.raises(ClusterError, match='another one of pods "web" already exists'):
+        lab.apply(pod("web", spec))
+    assert lab.state == before
 
 
 @pytest.mark.parametrize("seconds", [0, -5])
@@ -378,6 +429,17 @@ def test_n06_a_gated_pod_says_so_and_times_change_with_the_status_only(lab: Lab)
     assert lab.pod("gated").phase == "Running"
     with pytest.raises(ValueError, match="expected one of the pod's gates"):
         lab.remove_gate("gated", "example.com/x")
+
+
+def test_n06_gates_go_one_by_one_when_the_pod_is_applied_without_them(lab: Lab) -> None:
+    for gates, phase in (
+        ("{name: x}, {name: z}", ""),
+        ("{name: z}", ""),
+        ("", "Running"),
+        ("{name: z}", "Running"),
+    ):
+        lab.apply(pod("gated", f"schedulingGates: [{gates}]"))
+        assert lab.pod("gated").phase == phase
 
 
 # DaemonSets

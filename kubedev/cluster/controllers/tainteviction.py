@@ -7,7 +7,7 @@ taint is left, or when all are tolerated for ever.
 Go: `pkg/controller/tainteviction/taint_eviction.go: handleNodeUpdate, processPodOnNode`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
 from kubedev.api.objects import Node, Pod
@@ -29,16 +29,21 @@ def no_execute_taints(node: Node | None) -> tuple[Taint, ...]:
     return tuple(taint for taint in node.taints if taint.effect == "NoExecute") if node else ()
 
 
-def seconds_tolerated(pod: Pod, taints: Iterable[Taint]) -> float | None:
+def seconds_tolerated(pod: Pod, taints: Collection[Taint]) -> float | None:
     """How long a pod puts up with taints: None for ever, 0 not at all.
 
     Of each taint the first toleration that matches counts. Go: `GetMatchingTolerations`, `getMinTolerationTime`.
     """
-    used = [next((t for t in pod.tolerations if tolerates(t, taint)), None) for taint in taints]
-    if None in used:
+    if not tolerates_all(pod, taints):
         return 0.0
-    limits = [t.toleration_seconds for t in used if t is not None and t.toleration_seconds is not None]
+    used = [next(t for t in pod.tolerations if tolerates(t, taint)) for taint in taints]
+    limits = [t.toleration_seconds for t in used if t.toleration_seconds is not None]
     return float(max(min(limits), 0)) if limits else None
+
+
+def tolerates_all(pod: Pod, taints: Collection[Taint]) -> bool:
+    """Whether there is a toleration for each of the taints, be it for 0 seconds."""
+    return all(any(tolerates(t, taint) for t in pod.tolerations) for taint in taints)
 
 
 def look_at(
@@ -51,7 +56,7 @@ def look_at(
         seconds = seconds_tolerated(pod, taints)
         if not taints or seconds is None:
             scheduled.pop(pod.uid, None)
-        elif seconds == 0:
+        elif seconds == 0 and not (pod.uid in scheduled and tolerates_all(pod, taints)):
             scheduled.pop(pod.uid, None)
             effects.append(EvictPod(pod.uid, REASON, MESSAGE))
         else:
