@@ -11,6 +11,7 @@ import os
 import re
 import select
 import signal
+import stat
 import sys
 import threading
 from collections.abc import Callable
@@ -26,6 +27,7 @@ __all__ = [
     "is_terminal",
     "json_line",
     "prepared",
+    "read_file",
     "reason",
     "visible",
     "write",
@@ -67,6 +69,25 @@ def reason(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"is not UTF-8 (byte {error.start})"
     return str(error)
+
+
+def read_file(path: str | os.PathLike[str]) -> str:
+    """The text of a file in UTF-8; a pipe that a shell hands over is read too (`<(...)`, `/dev/stdin`).
+
+    Raises OSError, also for what could be waited for without end (a named pipe, a device), and UnicodeDecodeError.
+    """
+    name = os.fspath(path)
+    if not name:  # a path of its own would make the current directory of it
+        raise OSError(errno.ENOENT, "the name of the file is empty")
+    descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISFIFO(mode) and name.startswith("/dev/"):
+        os.set_blocking(descriptor, True)
+    elif not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "Not a regular file", name)
+    with open(descriptor, encoding="utf-8") as file:
+        return file.read()
 
 
 class Parser(argparse.ArgumentParser):

@@ -330,6 +330,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if not 0 <= options.numa <= 8:
         parser.error(f"--numa: expected 0 to 8 NUMA nodes, got {options.numa}")
+    for flag, value in (("--dir", options.dir), ("--pod-resources", options.pod_resources)):
+        if value == "":
+            parser.error(f"{flag}: expected a path, got an empty text")
     try:
         require_unix_sockets()
         configuration = configured(options)

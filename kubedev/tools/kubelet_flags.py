@@ -3,11 +3,10 @@
 import argparse
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from kubedev.api.objects import Node
-from kubedev.console import reason
+from kubedev.console import read_file, reason
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.cpu.cpuset import CPUSetError, parse_cpus
 from kubedev.kubelet.kubelet import new_kubelet
@@ -56,9 +55,11 @@ def configured(options: argparse.Namespace) -> KubeletConfiguration:
     found = KubeletConfiguration(KubeletConfig())
     if options.config is not None:
         try:
-            text = Path(options.config).read_text()
+            text = read_file(options.config)
         except (OSError, UnicodeDecodeError) as error:
-            raise KubeletConfigurationError(f"{options.config}: cannot be read: {reason(error)}") from None
+            raise KubeletConfigurationError(
+                f"--config: cannot be read: {_problem(options.config, error)}"
+            ) from None
         found = load_kubelet_configuration(text, options.config)
     given: dict[str, Any] = {}
     for field in FLAGS.values():
@@ -82,6 +83,10 @@ def configured(options: argparse.Namespace) -> KubeletConfiguration:
     except ValueError as error:  # of the manager that does not start
         raise KubeletConfigurationError(f"the kubelet does not start: {error}") from None
     return replace(found, config=config, notes=(*found.notes, *filter(None, [remark])))
+
+
+def _problem(path: str, error: OSError | UnicodeDecodeError) -> str:
+    return reason(error) if isinstance(error, OSError) else f"{path} {reason(error)}"
 
 
 def on_numa_nodes(config: KubeletConfig, numa: int) -> KubeletConfig:

@@ -1,6 +1,7 @@
 """Where the labs are, and which one `00`, a name or a path means."""
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 
-from kubedev.console import reason
+from kubedev.console import read_file, reason
 
 __all__ = [
     "PARTS",
@@ -57,8 +58,8 @@ def find(lab: str, folder: Path) -> Path:
     Raises UnknownLabError where there is none.
     """
     path = Path(lab)
-    if path.suffix == ".ipynb" and "\0" not in lab and path.is_file():
-        return path.resolve()
+    if path.suffix == ".ipynb" and os.path.lexists(path):  # also one that cannot be read: said when it is
+        return Path(os.path.realpath(path))
     wanted = f"{int(lab):02d}" if lab.isdecimal() else path.name.removesuffix(".ipynb")
     for notebook in all_labs(folder):
         number, _, title = notebook.stem.partition("-")
@@ -73,7 +74,7 @@ def find(lab: str, folder: Path) -> Path:
 def read_notebook(path: Path) -> nbformat.NotebookNode:
     """Read a notebook, in version 4. Raises BadNotebookError."""
     try:
-        document = json.loads(path.read_text("utf-8"))
+        document = json.loads(read_file(path))
         if not isinstance(document, dict) or not {"nbformat", "cells", "worksheets"} & document.keys():
             raise ValueError("expected a JSON object with cells")
         read: nbformat.NotebookNode = nbformat.reads(json.dumps(document), as_version=4)

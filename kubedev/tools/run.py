@@ -114,7 +114,7 @@ def _first_failure(notebook: Path, on_cell: Callable[[int, int], None], timeout:
 def _line(outcome: Outcome) -> str:
     if not outcome.error:
         return say("run.ok", lab=escape(visible(outcome.lab)), seconds=outcome.seconds)
-    where = say("run.cell", cell=outcome.cell) if outcome.cell else ""
+    where = say("run.cell", cell=escape(visible(outcome.cell))) if outcome.cell else ""
     error = escape(visible(outcome.error.splitlines()[0]))
     return say(
         "run.failed", lab=escape(visible(outcome.lab)), seconds=outcome.seconds, where=where, error=error

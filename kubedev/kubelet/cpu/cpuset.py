@@ -12,6 +12,9 @@ __all__ = ["CPUSet", "CPUSetError", "format_cpus", "parse_cpus"]
 
 CPUSet = frozenset[int]
 
+MOST = 1 << 20
+"""CPUs in one range. Kubernetes has no such limit: it runs out of memory."""
+
 
 class CPUSetError(ValueError):
     """A text that is no set of CPUs; the text of the error is Go's."""
@@ -26,6 +29,8 @@ def parse_cpus(text: str) -> CPUSet:
         end = _number(last) if dash else start
         if start > end:
             raise CPUSetError(f"invalid range {quote(part)} ({start} > {end})")
+        if end - start >= MOST:
+            raise CPUSetError(f"invalid range {quote(part)}: expected at most {MOST} CPUs")
         cpus.update(range(start, end + 1))
     return frozenset(cpus)
 
@@ -33,7 +38,10 @@ def parse_cpus(text: str) -> CPUSet:
 def _number(text: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]+", text):
         raise CPUSetError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
-    return int(text)
+    sign, digits = text.startswith("-"), text.lstrip("+-").lstrip("0")
+    if len(digits) > 19 or not -(1 << 63) <= (number := int(digits or "0") * (-1 if sign else 1)) < 1 << 63:
+        raise CPUSetError(f"strconv.Atoi: parsing {quote(text)}: value out of range")
+    return number
 
 
 def format_cpus(cpus: CPUSet) -> str:

@@ -1,0 +1,84 @@
+"""Files that a command is given and that are none: said at once, and nothing is waited for."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kubedev.console import read_file
+from kubedev.kubelet.cpu.cpuset import CPUSetError, parse_cpus
+from kubedev.tools import kubelet, run
+
+
+@pytest.fixture(params=["pipe", "folder", "loop", "device"])
+def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / "no.ipynb"
+    if request.param == "pipe":
+        os.mkfifo(path)
+    elif request.param == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(path if request.param == "loop" else "/dev/zero")
+    return path
+
+
+def test_r6_what_is_no_file_is_refused_as_a_configuration(
+    no_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert kubelet.main(["--dir", str(tmp_path / "d"), "--config", str(no_file)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"kubedev kubelet: --config: cannot be read: {no_file}: ")
+    assert error.count("\n") == 1
+    assert not (tmp_path / "d").exists()
+
+
+def test_r6_a_pipe_of_the_shell_is_read() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"text")
+    os.close(writing)
+    assert read_file(f"/dev/fd/{reading}") == "text"
+    os.close(reading)
+
+
+@pytest.mark.parametrize("flag", ["--dir", "--pod-resources"])
+def test_r6_an_empty_path_is_not_the_current_directory(
+    flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        kubelet.main(["--dir", str(tmp_path / "d"), flag, ""])
+    assert end.value.code == 2
+    assert f"{flag}: expected a path, got an empty text" in capsys.readouterr().err
+    assert not (tmp_path / "d").exists()
+
+
+def test_r8_a_notebook_that_is_no_file_does_not_stop_the_others(
+    no_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "end_at_signals", lambda text: None)
+    bad = tmp_path / "bad.ipynb"
+    bad.write_bytes(b"\xff")
+    assert run.main([str(no_file), str(bad)]) == 1
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        no_file.resolve().stem if no_file.exists() else "no",
+        "bad",
+    ]
+
+
+def test_r15_the_id_of_a_cell_is_shown_and_not_sent(tmp_path: Path) -> None:
+    line = run._line(run.Outcome("lab", 1.0, "\x1b[31m[red]", "ValueError: x"))
+    assert "\x1b" not in line
+    assert "\\x1b[31m\\[red]" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("0-999999999999", 'invalid range "0-999999999999": expected at most 1048576 CPUs'),
+        ("9223372036854775808", 'strconv.Atoi: parsing "9223372036854775808": value out of range'),
+        ("0-" + "9" * 5000, f'strconv.Atoi: parsing "{"9" * 5000}": value out of range'),
+    ],
+)
+def test_r7_cpus_without_end_are_refused(text: str, error: str) -> None:
+    with pytest.raises(CPUSetError) as refusal:
+        parse_cpus(text)
+    assert str(refusal.value) == error
