@@ -7,12 +7,17 @@ known field of the wrong kind is an error.
 Source: `k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/api.pb.go: Marshal, Unmarshal`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kubedev.api.messages import ContainerAllocateResponse, DeviceSpec, Mount, Pairs
+from kubedev.api.messages import ContainerAllocateResponse, Device, DeviceSpec, Mount, Pairs
 
-__all__ = ["ProtobufError", "decode_container_allocate_response", "encode_container_allocate_response"]
+__all__ = [
+    "ProtobufError",
+    "decode_container_allocate_response",
+    "encode_container_allocate_response",
+    "list_size",
+]
 
 VARINT, FIXED64, BYTES, START_GROUP, END_GROUP, FIXED32 = range(6)
 
@@ -37,6 +42,23 @@ def encode_container_allocate_response(response: ContainerAllocateResponse) -> b
             *(_bytes(5, _string(1, name)) for name in response.cdi_devices),
         )
     )
+
+
+def list_size(devices: Iterable[Device]) -> int:
+    """How many bytes a ListAndWatchResponse with these devices has. Go: `api.pb.go: ListAndWatchResponse.Size`."""
+    return sum(_size(_device_size(device)) for device in devices)
+
+
+def _device_size(device: Device) -> int:
+    octets = [len(text.encode(errors="surrogateescape")) for text in (device.id, device.health) if text]
+    if device.numa_nodes is not None:
+        nodes = (1 + len(_varint(node % 2**64)) if node else 0 for node in device.numa_nodes)
+        octets.append(sum(map(_size, nodes)))
+    return sum(map(_size, octets))
+
+
+def _size(content: int) -> int:
+    return 1 + len(_varint(content)) + content
 
 
 def _varint(number: int) -> bytes:

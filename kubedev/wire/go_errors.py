@@ -17,10 +17,12 @@ from dataclasses import dataclass
 from kubedev.api.gotext import quote
 from kubedev.api.messages import RpcError
 
-__all__ = ["CLOSING", "DEADLINE", "in_gos_words", "not_connected", "too_large"]
+__all__ = ["CLOSING", "DEADLINE", "MAX_MESSAGE", "in_gos_words", "not_connected", "too_large"]
 
 DEADLINE = "context deadline exceeded"
 CLOSING = "grpc: the client connection is closing"
+MAX_MESSAGE = 4 * 1024 * 1024
+"""The largest message that a Go peer takes, in bytes."""
 
 _HTTP2_CODES = (
     "NO_ERROR",

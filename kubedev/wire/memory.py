@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 from kubedev.api.messages import VERSION, Answer, Call, Empty, RegisterRequest, RpcError
 from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
+from kubedev.api.protowire import list_size
 from kubedev.deviceplugin.plugin import Plugin, answer, set_count, set_health, set_listed
-from kubedev.wire.go_errors import CLOSING, DEADLINE, not_connected
+from kubedev.wire.go_errors import CLOSING, DEADLINE, MAX_MESSAGE, not_connected, too_large
 from kubedev.wire.sockets import KUBELET_SOCKET
 from kubedev.wire.transport import (
     OnAnswer,
@@ -133,7 +134,7 @@ class MemoryClient:
             return
         self._on_list, self._on_end = on_list, on_end
         plugin.followers.append(self)
-        on_list(plugin.state.devices)
+        self.send(plugin)
 
     def close(self) -> None:
         """End the stream."""
@@ -141,8 +142,11 @@ class MemoryClient:
         self.end(str(_CLOSED))
 
     def send(self, plugin: "MemoryPlugin") -> None:
-        """Hand on the plugin's list."""
-        if self._on_list is not None:
+        """Hand on the plugin's list. One that is too large for gRPC ends the stream, as there."""
+        size = list_size(plugin.state.devices)
+        if size > MAX_MESSAGE:
+            self.end(str(RpcError("ResourceExhausted", too_large(size, MAX_MESSAGE))))
+        elif self._on_list is not None:
             self._on_list(plugin.state.devices)
 
     def end(self, error: str) -> None:

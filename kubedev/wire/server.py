@@ -19,14 +19,13 @@ import grpc
 from kubedev.api.messages import Empty, RegisterRequest
 from kubedev.wire.codec import REGISTER, DecodeError, Method
 from kubedev.wire.daemon_threads import DaemonThreads
-from kubedev.wire.go_errors import too_large
+from kubedev.wire.go_errors import MAX_MESSAGE, too_large
 from kubedev.wire.sockets import KUBELET_SOCKET, SocketDirectoryError, check_socket_path, is_socket
 from kubedev.wire.transport import OnRegister
 
 __all__ = ["GO_LIMITS", "RegistrationServer", "Replies", "SocketServer", "in_utf8", "target", "unary"]
 
 # As a Go peer has them: messages received up to 4 MiB, error texts and other metadata up to 16 MiB.
-MAX_MESSAGE = 4 * 1024 * 1024
 GO_LIMITS = [
     ("grpc.max_receive_message_length", MAX_MESSAGE),
     ("grpc.max_send_message_length", -1),

@@ -4,13 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubedev.api.messages import ContainerAllocateResponse, DeviceSpec, Mount
+from kubedev.api.messages import ContainerAllocateResponse, Device, DeviceSpec, ListAndWatchResponse, Mount
 from kubedev.api.protowire import (
     ProtobufError,
     decode_container_allocate_response,
     encode_container_allocate_response,
+    list_size,
 )
+from kubedev.lab.session import Lab
 from kubedev.wire import v1beta1_pb2 as pb
+from kubedev.wire.codec import METHODS
 
 text = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)
 pairs = st.dictionaries(text, text, max_size=3).map(lambda d: tuple(sorted(d.items())))
@@ -102,3 +105,28 @@ def test_other_bytes_are_refused(data: bytes) -> None:
 def test_the_last_of_two_entries_with_one_key_counts() -> None:
     entry = b"\x0a\x06\x0a\x01A\x12\x01"
     assert decode_container_allocate_response(entry + b"1" + entry + b"2").envs == (("A", "2"),)
+
+
+numbers = st.integers(-(2**63), 2**63 - 1)
+devices = st.builds(
+    Device,
+    st.text(st.characters(exclude_categories=("Cs",)), max_size=200),
+    text,
+    st.none() | st.lists(numbers, max_size=20).map(tuple),
+)
+
+
+@given(st.lists(devices, max_size=4).map(tuple))
+def test_r13_the_size_of_a_list_is_that_of_its_bytes(listed: tuple[Device, ...]) -> None:
+    assert list_size(listed) == len(METHODS["ListAndWatch"].encode_response(ListAndWatchResponse(listed)))
+
+
+def test_r13_a_list_over_4_mib_ends_the_stream_in_memory_too() -> None:
+    with Lab("large", nodes=1, transport="memory") as lab:
+        lab.plugin("example.com/gpu", [Device(f"{i:0>500}") for i in range(9_000)])
+        gpus = lab.node().allocatable.get("example.com/gpu")
+        assert gpus is None or gpus.value() == 0
+        said = [str(dict(message.values)) for message in lab.state.messages]
+        assert any("grpc: received message larger than max (4635000 vs. 4194304)" in text for text in said)
+        lab.plugin("example.com/gpu", 2)
+        assert lab.node().allocatable["example.com/gpu"].value() == 2
