@@ -117,6 +117,11 @@ class Manifests:
     notes: tuple[str, ...] = ()
     configurations: tuple[object, ...] = ()
 
+    def __repr__(self) -> str:
+        named = [f"{type(found).__name__} {found.name}" for found in self.objects]
+        more = f", and {len(named) - 8} more" if len(named) > 8 else ""
+        return f"<Manifests: {', '.join(named[:8]) or 'nothing'}{more}>"
+
     def of_type(self, wanted: type[T]) -> tuple[T, ...]:
         """The objects of one type."""
         return tuple(found for found in self.objects if isinstance(found, wanted))

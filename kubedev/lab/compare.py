@@ -17,7 +17,13 @@ __all__ = ["both_ends", "side_by_side"]
 RESOURCE = "nvidia.com/gpu"
 
 
-def side_by_side(manifest: str, *clusters: tuple[int, int], resource: str = RESOURCE) -> LivePicture:
+class SideBySide(LivePicture):
+    """Clusters side by side; `running` says in how many of them the pod runs."""
+
+    running = 0
+
+
+def side_by_side(manifest: str, *clusters: tuple[int, int], resource: str = RESOURCE) -> SideBySide:
     """One pod in several clusters of one node, each given by its devices and how many of them are unhealthy."""
     views, name, asks = [], "", 0
     for devices, unhealthy in clusters:
@@ -30,7 +36,9 @@ def side_by_side(manifest: str, *clusters: tuple[int, int], resource: str = RESO
             name = pod.name
             asks = sum(c.requests[resource].value() for c in pod.containers if resource in c.requests)
             views.append(_cluster(lab.state, name, resource, devices, unhealthy))
-    return LivePicture(multiples_picture(name, resource, asks, views))
+    compared = SideBySide(multiples_picture(name, resource, asks, views))
+    compared.running = sum(view.phase == "Running" for view in views)
+    return compared
 
 
 def _cluster(state: ClusterState, pod: str, resource: str, devices: int, unhealthy: int) -> ClusterView:

@@ -28,7 +28,7 @@ from kubedev.kubelet.devices.device_manager import allocate
 from kubedev.kubelet.devices.devices import container_devices
 from kubedev.kubelet.events import Ask, StartContainer
 from kubedev.lab.allocation_scene import RESOURCE, allocation_scene
-from kubedev.lab.lookup import plugin_key
+from kubedev.lab.lookup import node_name, plugin_key
 from kubedev.lab.rows import Rows
 from kubedev.lab.session import Lab
 from kubedev.views.catalogue import say
@@ -189,8 +189,10 @@ def freeze(lab: Lab, resource: str, node: str = "") -> None:
 
 
 def thaw(lab: Lab, resource: str, node: str = "") -> None:
-    """Let it go on (SIGCONT), and wait until nothing is under way."""
+    """Let it go on (SIGCONT), and wait until it has answered and nothing is under way."""
     os.kill(_pid(lab, resource, node), signal.SIGCONT)
+    agent = node_name(lab.state, node)
+    lab.wait(lambda state: all(t.call.resource != resource for t in state.kubelets[agent].talks.values()))
     lab.wait()
 
 

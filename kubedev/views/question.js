@@ -34,6 +34,7 @@ class Card {
     this.model = model;
     this.el = el;
     el.className = "kd kubedev kd-question";
+    el.tabIndex = -1; // what is pressed goes away with its state: the keyboard stays in the cell
     el.addEventListener("keydown", (event) => this.key(event));
     this.show();
   }
@@ -70,6 +71,7 @@ class Card {
     const state = seen ? "seen" : locked ? "locked" : "choose";
     const was = el.dataset.state;
     el.dataset.state = state;
+    const held = el.contains(document.activeElement);
     el.replaceChildren();
     const head = element("div", "kd-head", el);
     element("span", "kd-step", head, { choose: 1, locked: 2, seen: 3 }[state]);
@@ -89,6 +91,7 @@ class Card {
       element("button", "", line, words.again).onclick = () => this.model.send({ lock: false });
     } else this.foot(rows, answers, locked, words);
     if (this.focus) el.querySelector(`[data-name="${CSS.escape(this.focus[0])}"][data-index="${this.focus[1]}"]`)?.focus();
+    else if (held) el.focus({ preventScroll: true });
     this.focus = undefined;
   }
 

@@ -12,7 +12,7 @@ const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 /** What all views of one stage share: the run, the frame on show, and whether it plays. */
 class Run {
   constructor(whole, send, save) {
-    Object.assign(this, { send, save, views: new Set(), seen: new Set(), playing: false, speed: 1, dirty: false });
+    Object.assign(this, { send, save, views: new Set(), seen: new Set(), playing: false, speed: 1, touched: -Infinity });
     this.take(whole);
     this.recorded = Boolean(whole.saved);
     if (this.recorded) this.at = this.last;
@@ -125,6 +125,8 @@ class Run {
 
   act(action, control) {
     if (this.recorded) return;
+    // Who presses while it plays means the present; going back is what one does on purpose.
+    if (this.playing || performance.now() - this.touched < 1000) this.at = this.last;
     this.pause();
     clearTimeout(this.telling);
     this.move += 1;
@@ -199,7 +201,10 @@ class StageView {
     this.makeTransport(words);
     this.makeFolds(words);
     root.addEventListener("keydown", (event) => this.key(event));
-    this.picture.scroll.addEventListener("pointerdown", () => run.playing && (run.pause(), run.show()));
+    this.picture.scroll.addEventListener("pointerdown", () => {
+      if (run.playing) run.touched = performance.now();
+      if (run.playing) (run.pause(), run.show());
+    });
     this.watch = new IntersectionObserver(([entry]) => this.look(entry), { threshold: [0, 0.3, 0.6, 0.9, 1] });
     this.watch.observe(this.picture.svg);
     this.measure = new ResizeObserver(() => this.resized());

@@ -78,7 +78,7 @@ def test_s13_what_moves_and_its_transport_are_seen_together(opened: Opened) -> N
     view = opened.lab.page.locator(".jp-WindowedPanel-outer").first.bounding_box()
     assert box is not None
     assert view is not None
-    assert box["height"] <= 575
+    assert box["height"] <= 560
     assert box["height"] <= view["height"]
     assert box["x"] + box["width"] <= view["x"] + view["width"]
 

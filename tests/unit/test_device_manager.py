@@ -15,6 +15,7 @@ from kubedev.api.messages import (
     DeviceSpec,
     Empty,
     Mount,
+    PreferredAllocationResponse,
     RegisterRequest,
     RpcError,
     converse,
@@ -43,7 +44,7 @@ from kubedev.kubelet.devices.devices import (
     get_devices,
     insert,
 )
-from kubedev.kubelet.devices.endpoint import PLUGIN_PHASES
+from kubedev.kubelet.devices.endpoint import PLUGIN_PHASES, Endpoint
 from kubedev.kubelet.devices.registration import (
     clients,
     deregister,
@@ -370,3 +371,25 @@ def test_an_unknown_switch_is_named_with_the_known_ones() -> None:
 )
 def test_texts_are_quoted_as_go_does(text: str, quoted: str) -> None:
     assert quote(text) == quoted
+
+
+def test_a_step_names_what_was_offered_and_not_only_what_the_plugin_chose_of_it() -> None:
+    """Among four aligned devices the plugin prefers d2: four were offered."""
+    devices = {f"d{i}": Device(f"d{i}", numa_nodes=(0,)) for i in range(4)}
+    state = DeviceManagerState(
+        all_devices={"example.com/gpu": devices},
+        healthy_devices={"example.com/gpu": frozenset(devices)},
+        connections={
+            1: Endpoint(
+                "example.com/gpu",
+                "s",
+                "connected",
+                DevicePluginOptions(get_preferred_allocation_available=True),
+            )
+        },
+        endpoints={"example.com/gpu": 1},
+    )
+    asked = devices_to_allocate(state, DeviceRequest("u", "c", "example.com/gpu", 1), affinity=0b01)
+    _, decision = converse(asked, lambda _: PreferredAllocationResponse((("d2",),)))
+    (step,) = decision.steps
+    assert (step.rule, step.offered, step.taken) == ("preferred", frozenset(devices), {"d2"})

@@ -123,6 +123,7 @@ def test_an_action_a_method_and_a_message_of_the_page_are_the_same(lab: Lab) -> 
     action = {"do": "set_health", "device": "d2", "healthy": False}
     stage._handle_custom_msg({"act": action, "at": last, "control": "device/d2", "move": 1}, [])
     until(lambda: lab.node().allocatable[GPU].value() == 1)
+    until(lambda: len(lab.actions) > 3)  # an action is noted when it is over
     assert [done.action["device"] for done in lab.actions[1:]] == ["d0", "d1", "d2"]
     assert line_of_code(lab.actions[-1].action) == 'lab.set_health("d2", healthy=False)'
 

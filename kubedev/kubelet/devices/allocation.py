@@ -165,8 +165,11 @@ class _Taking:
     steps: tuple[Step, ...] = ()
     asked: ContainerPreferredAllocationRequest | None = None
 
-    def take(self, rule: Rule, offered: Ids, why: str) -> "_Taking":
-        """Take what is still needed, as far as these devices go. (Go: the closure allocateRemainingFrom)"""
+    def take(self, rule: Rule, offered: Ids, why: str, among: Ids | None = None) -> "_Taking":
+        """Take what is still needed, as far as these devices go. (Go: the closure allocateRemainingFrom)
+
+        `among` is what somebody chose these devices from, if somebody did.
+        """
         if self.needed == 0:
             return self
         resource, allocated = self.request.resource, self.state.allocated_devices
@@ -177,7 +180,7 @@ class _Taking:
             state=replace(self.state, allocated_devices=marked),
             needed=self.needed - len(chosen),
             sets=replace(self.sets, taken=self.sets.taken | chosen),
-            steps=(*self.steps, Step(rule, why, offered, chosen)) if offered else self.steps,
+            steps=(*self.steps, Step(rule, why, among or offered, chosen)) if offered else self.steps,
         )
 
     def done(self) -> Decided:
@@ -258,7 +261,8 @@ def devices_to_allocate(
     taking = taking.take("aligned", split.aligned, "on NUMA nodes of the mask, no more than needed")
     if taking.needed == 0:
         return taking.done()
-    why = "aligned devices are not enough: the plugin may choose among all that are available"
+    short = "there is no mask" if affinity is None else "aligned devices are not enough"
+    why = f"{short}: the plugin may choose among all that are available"
     taking, error = yield from _take_preferred(taking, available, why)
     if error is not None:
         return taking.fail("preferred", error)
@@ -324,4 +328,4 @@ def _take_preferred(
         return taking, f"device plugin GetPreferredAllocation rpc failed with err: {answer}"
     preferred = frozenset(answer.container_responses[0]) if answer.container_responses else NONE
     taking = replace(taking, sets=replace(taking.sets, preferred=preferred))
-    return taking.take("preferred", preferred & allowed, why), None
+    return taking.take("preferred", preferred & allowed, why, among=allowed), None
