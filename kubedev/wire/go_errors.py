@@ -118,7 +118,11 @@ _TABLE = (
     _Row("DeadlineExceeded", "Deadline Exceeded", _says(DEADLINE)),
     _Row("Canceled", "Channel closed!", _says(CLOSING)),
     _Row("Canceled", "Locally cancelled by application!", _says("context canceled")),
-    _Row("Unavailable", "Socket closed|sendmsg: ?Broken pipe.*", _says("error reading from server: EOF")),
+    _Row(
+        "Unavailable",
+        "Socket closed|Cancelling all calls|sendmsg: ?Broken pipe.*",
+        _says("error reading from server: EOF"),
+    ),
     _Row("Unavailable", "(?:recvmsg|sendmsg): ?Connection reset by peer.*", _says(_RESET)),
     _Row("Unavailable", r"Socket closed \(GOAWAY received; Error code: (\d+); Debug Text: (.*)\)", _goaway),
     _Row("Unavailable", "GOAWAY received.*", _says("the connection is draining")),

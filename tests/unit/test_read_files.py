@@ -8,6 +8,7 @@ import pytest
 from kubedev.console import read_file
 from kubedev.kubelet.cpu.cpuset import CPUSetError, parse_cpus
 from kubedev.tools import kubelet, run
+from kubedev.wire.go_errors import in_gos_words
 
 
 @pytest.fixture(params=["pipe", "folder", "loop", "device"])
@@ -82,3 +83,9 @@ def test_r7_cpus_without_end_are_refused(text: str, error: str) -> None:
     with pytest.raises(CPUSetError) as refusal:
         parse_cpus(text)
     assert str(refusal.value) == error
+
+
+def test_p4_a_server_that_stops_ends_a_call_as_in_go() -> None:
+    error = in_gos_words("Unavailable", "Stream removed (Cancelling all calls)", "/tmp/k.sock")
+    assert str(error) == "rpc error: code = Unavailable desc = error reading from server: EOF"
+    assert in_gos_words("Unavailable", "Cancelling all calls", "/tmp/k.sock") == error
