@@ -103,13 +103,15 @@ def set_health(plugin: Plugin, device_id: str, healthy: bool) -> Plugin:
 
 
 def set_listed(plugin: Plugin, device_id: str, listed: bool) -> Plugin:
-    """The plugin after its list leaves a device out, or has it again, at the end. Raises PluginError."""
+    """The plugin after its list leaves a device out, or has it again, at the end; all that share the id go together.
+    Raises PluginError.
+    """
     there, elsewhere = (plugin.left_out, plugin.devices) if listed else (plugin.devices, plugin.left_out)
-    found = next((device for device in there if device.id == device_id), None)
-    if found is None:
+    found = tuple(device for device in there if device.id == device_id)
+    if not found:
         what = "left out" if listed else "listed"
         raise PluginError(f"expected a device that is {what} ({_shown(there)}), got {device_id!r}")
-    there, elsewhere = tuple(d for d in there if d is not found), (*elsewhere, found)
+    there, elsewhere = tuple(d for d in there if d.id != device_id), (*elsewhere, *found)
     devices, left_out = (elsewhere, there) if listed else (there, elsewhere)
     return replace(plugin, devices=devices, left_out=left_out)
 

@@ -48,6 +48,14 @@ def test_n28_an_id_that_stands_twice_with_two_healths(lab: Lab) -> None:
     assert lab.node().allocatable[GPU].value() == 2
 
 
+def test_n28_an_id_that_stands_twice_is_left_out_and_listed_again(lab: Lab) -> None:
+    lab.plugin(GPU, [Device("s1"), Device("s1"), Device("s2")])
+    lab.leave_out("s1")
+    assert (lab.state.idle, lab.node().capacity[GPU].value()) == (True, 1)
+    lab.leave_out("s1", listed=True)
+    assert (lab.state.idle, lab.node().capacity[GPU].value()) == (True, 2)
+
+
 def test_n28_a_fork_of_a_list_with_one_id_twice_hears_nothing_anew(lab: Lab) -> None:
     lab.plugin(GPU, [Device("s1"), Device("s1")])
     lab.apply(POD)
