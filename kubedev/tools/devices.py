@@ -38,12 +38,16 @@ def ask(socket: str) -> tuple[ListPodResourcesResponse, AllocatableResourcesResp
     Raises AgentError, or SocketDirectoryError where the path cannot be a socket's.
     """
     path = socket.removeprefix("unix://")
-    if not os.path.exists(path):
+    try:
+        os.stat(path)
+    except PermissionError:
+        raise AgentError(f"{path}: permission is missing. Run as a user who may open it.") from None
+    except (OSError, ValueError):
         raise AgentError(
             f"{path}: there is no such socket. Expected the PodResources socket of a kubelet, which is "
             f"{DEFAULT_SOCKET} on a node of a cluster, and DIR/pod-resources/kubelet.sock with "
             "`kubedev kubelet --dir DIR`."
-        )
+        ) from None
     listed, there_is = ask_pod_resources(path, ListPodResourcesRequest(), AllocatableResourcesRequest())
     if isinstance(listed, RpcError):
         raise AgentError(

@@ -7,7 +7,7 @@ import pytest
 
 from kubedev.console import read_file
 from kubedev.kubelet.cpu.cpuset import CPUSetError, parse_cpus
-from kubedev.tools import kubelet, run
+from kubedev.tools import devices, kubelet, run
 from kubedev.wire.go_errors import in_gos_words
 
 
@@ -89,3 +89,16 @@ def test_p4_a_server_that_stops_ends_a_call_as_in_go() -> None:
     error = in_gos_words("Unavailable", "Stream removed (Cancelling all calls)", "/tmp/k.sock")
     assert str(error) == "rpc error: code = Unavailable desc = error reading from server: EOF"
     assert in_gos_words("Unavailable", "Cancelling all calls", "/tmp/k.sock") == error
+
+
+def test_r11_a_socket_without_permission_is_not_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(devices.os, "stat", refuse)
+        code = devices.main(["--socket", "/closed/kubelet.sock"])
+    assert code == 1
+    assert "/closed/kubelet.sock: permission is missing" in capsys.readouterr().err
