@@ -93,7 +93,8 @@ class Panel(Stage):
             return
         self._player.stop()
         self._work.shutdown(wait=False, cancel_futures=True)
-        self.put(len(self.frames), (), mode="closed")
+        with self._writing:
+            self.put(len(self.frames), (), mode="closed")
 
     def without_kernel(self, start: int | None = None) -> dict[str, str]:
         """Return the run as HTML; it opens at the step at which it was shown first."""

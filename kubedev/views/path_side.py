@@ -59,10 +59,16 @@ def _pod(pod: PodView, placed: bool, controls: PathControls | None) -> Part:
     """Its name and phase, then where it is (if there are several nodes) and what it holds."""
     where = pod.node if placed else ""
     held = say("path.pod.holds", devices=pod.devices) if pod.devices else ""
-    title = Row(Words(pod.name, bold=True), Words(pod.phase), shares=(0, 0), gap=8)
+    key = f"pod/{pod.name}"
+    title = Row(
+        Words(pod.name, bold=True, key=f"{key}/name"),
+        Words(pod.phase, key=f"{key}/phase"),
+        shares=(0, 0),
+        gap=8,
+    )
     name = Column(
         _Dotted(_TONES.get(pod.phase, "muted"), title),
-        _Indented(Words(" · ".join(part for part in (where, held) if part), "muted")),
+        _Indented(Words(" · ".join(part for part in (where, held) if part), "muted", key=f"{key}/holds")),
         gap=0,
     )
     if controls is None:

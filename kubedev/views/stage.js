@@ -65,6 +65,7 @@ class Run {
       const follows = wasLast || cut || this.acted || this.playing || update.resume;
       if (follows && (!whole.play || calm())) this.at = this.last;
       if (follows && this.at < this.last) this.play();
+      else if (this.at >= this.last) this.pause(); // there is nothing more to play
       if (follows) this.told = this.last; // the kernel is at the end of its run
       this.acted = false;
     }

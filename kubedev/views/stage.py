@@ -149,13 +149,14 @@ class Stage(anywidget.AnyWidget):
 
     def seek(self, at: int) -> None:
         """Show a frame."""
-        self.put(len(self._frames), (), at=at)
+        with self._writing:  # no frame may come between the count and the call
+            self.put(len(self._frames), (), at=at)
 
     def report(self, text: str, control: str = "", *, error: bool = True) -> None:
         """Say something beside the control with this key; nothing takes it away."""
-        self.put(
-            len(self._frames), (), report={"text": text, "control": control, "error": error} if text else None
-        )
+        said = {"text": text, "control": control, "error": error} if text else None
+        with self._writing:
+            self.put(len(self._frames), (), report=said)
 
     def flush(self) -> None:
         """Send now what is still waiting for its turn."""

@@ -80,13 +80,17 @@ class PanelPage:
         return self.svg.locator("g[data-k^='pod/'][data-k$='/name']")
 
     def phase(self, pod: str) -> Locator:
-        """What is written beside a pod's name."""
+        """The phase beside a pod's name."""
         return self.svg.locator(f"g[data-k='pod/{pod}/phase'] text")
+
+    def holds(self, pod: str) -> Locator:
+        """Where a pod is and what it holds, below its name."""
+        return self.svg.locator(f"g[data-k='pod/{pod}/holds']")
 
     @property
     def status(self) -> Locator:
         """What the node's status says of the resource."""
-        return self.svg.locator("g[data-k^='resource/'][data-k$='/status'] text")
+        return self.svg.locator("g[data-k^='status/'] text")
 
     @property
     def mode(self) -> Locator:

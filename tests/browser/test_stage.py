@@ -1,6 +1,8 @@
 """The stage in JupyterLab: it plays where it is seen, goes back at once, and is there when it is opened again."""
 
+import contextlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -55,6 +57,7 @@ def opened(request: pytest.FixtureRequest, chromium: Browser, lab_server: LabSer
     lab.open("stage.ipynb")
     cells = CellPage(page, file)
     cells.run("play")
+    expect(cells.panel("play").slider).to_have_attribute("max", re.compile("^[1-9][0-9]$"), timeout=SECONDS)
     yield Opened(lab, cells)
     page.context.close()
     lab_server.end_kernels()
@@ -67,6 +70,20 @@ def at(panel: PanelPage) -> int:
 
 def last(panel: PanelPage) -> int:
     return int(panel.slider.get_attribute("max") or 0)
+
+
+def pressed(panel: PanelPage, button: str) -> tuple[int, int]:
+    """Press a button; the frames before and after it, with no time between for the stage to play on."""
+    before, after = panel.root.evaluate(
+        """(root, name) => {
+            const at = () => Number(root.querySelector("[type=range]").value);
+            const before = at();
+            root.querySelector(`button[aria-label="${name}"]`).click();
+            return [before, at()];
+        }""",
+        button,
+    )
+    return before, after
 
 
 @pytest.mark.parametrize("opened", [(1280, 800), (1366, 768)], indirect=True)
@@ -85,26 +102,25 @@ def test_s13_what_moves_and_its_transport_are_seen_together(opened: Opened) -> N
 
 def test_s12_it_plays_only_where_it_is_seen_and_back_goes_one_back(opened: Opened) -> None:
     panel, page = opened.panel("play"), opened.lab.page
-    panel.svg.scroll_into_view_if_needed()
-    expect(panel.mode).to_contain_text("playing")
     opened.cells.run("far")
+    panel.svg.evaluate("(svg) => svg.scrollIntoView({ block: 'center' })")
+    assert pressed(panel, "Replay")[1] == 0
+    expect(panel.mode).to_contain_text("playing")
     page.locator("text=far").last.evaluate("(far) => far.scrollIntoView({ block: 'end' })")
     page.wait_for_timeout(1000)
     stopped = at(panel) if panel.slider.count() else None
     page.wait_for_timeout(2000)
     assert stopped is None or at(panel) <= stopped + 1
     panel.svg.evaluate("(svg) => svg.scrollIntoView({ block: 'center' })")
-    page.wait_for_timeout(1500)
-    before = at(panel)
-    assert 0 < before < last(panel)
-    panel.root.get_by_role("button", name="Step back").click()
-    assert at(panel) in (before - 1, before)  # it may have gone on by one meanwhile
-    stays = at(panel)
-    page.wait_for_timeout(1200)
-    assert at(panel) == stays
-    panel.root.get_by_role("button", name="Replay").click()
     expect(panel.mode).to_contain_text("playing")
-    assert at(panel) <= 1
+    expect(panel.slider).to_have_attribute("aria-valuetext", re.compile("[1-9] "))
+    before, after = pressed(panel, "Step back")
+    assert 0 < before < last(panel)
+    assert after == before - 1
+    page.wait_for_timeout(1200)
+    assert at(panel) == after
+    assert pressed(panel, "Replay")[1] == 0
+    expect(panel.mode).to_contain_text("playing")
 
 
 def test_n03_every_view_shows_the_same_state(opened: Opened) -> None:
@@ -150,6 +166,21 @@ def test_a_linked_widget_acts_and_follows(opened: Opened) -> None:
     expect(box).to_be_checked(timeout=SECONDS)
 
 
+def wait_for_save(lab: LabPage, server: LabServer) -> list[object]:
+    """Save until the file holds the newest picture as a recording: the stage hands it over once it is quiet."""
+    file = server.folder / "stage.ipynb"
+    for _ in range(60):
+        lab.page.keyboard.press("Control+s")
+        lab.page.wait_for_timeout(500)
+        with contextlib.suppress(KeyError, ValueError):
+            about = json.loads(file.read_text("utf-8"))["metadata"]["widgets"]
+            models = list(about["application/vnd.jupyter.widget-state+json"]["state"].values())
+            stages = [model["state"]["whole"] for model in models if "whole" in model["state"]]
+            if any(stage.get("saved") and "allocatable 3" in json.dumps(stage) for stage in stages):
+                return models
+    raise AssertionError("the stage was not saved")
+
+
 def test_s11_a_saved_notebook_shows_its_last_picture_without_a_kernel(
     opened: Opened, lab_server: LabServer
 ) -> None:
@@ -158,12 +189,7 @@ def test_s11_a_saved_notebook_shows_its_last_picture_without_a_kernel(
     opened.cells.run("flip")
     panel.press("To the end")
     expect(panel.sentence).to_contain_text("allocatable 3", timeout=SECONDS)
-    page.wait_for_timeout(1200)
-    page.keyboard.press("Control+s")
-    file = lab_server.folder / "stage.ipynb"
-    page.wait_for_timeout(2500)
-    state = json.loads(file.read_text("utf-8"))["metadata"]["widgets"]
-    saved = state["application/vnd.jupyter.widget-state+json"]["state"].values()
+    saved = wait_for_save(opened.lab, lab_server)
     assert max(len(json.dumps(model)) for model in saved) <= 210_000
     lab_server.end_kernels()
     opened.lab.open("stage.ipynb")

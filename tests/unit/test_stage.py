@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
+from threading import Thread
 from typing import Any
 
 import ipywidgets as widgets
@@ -247,3 +248,15 @@ def test_nothing_heavy_is_imported_before_the_first_picture_stands() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120)
     assert ran.stdout.strip() == "[]", ran.stderr
+
+
+@pytest.mark.parametrize("say", [lambda stage: stage.report("A note."), lambda stage: stage.seek(0)])
+def test_no_frame_is_lost_that_comes_while_something_is_said(say: Callable[[Stage], None]) -> None:
+    stage = Stage([frame(0)], clock=quick())
+    other = Thread(target=say, args=(stage,))
+    with stage._writing:
+        other.start()
+        time.sleep(0.05)  # it waits for its turn by now
+        stage.put(1, [frame(1), frame(2)])
+    other.join()
+    assert [each.picture.title for each in stage.frames] == ["title 0", "title 1", "title 2"]
