@@ -33,6 +33,11 @@ class Run {
     return this.docs.length - 1;
   }
 
+  /** Where the reader is: at the end is at the end of the kernel's run, though the page may not have all of it yet. */
+  get here() {
+    return { at: this.at, end: this.at >= this.last };
+  }
+
   /** A change from the kernel: fewer frames, more frames, or another of the fields. */
   change(update) {
     if (update.number <= this.number) return;
@@ -96,7 +101,7 @@ class Run {
     this.told = this.at;
     this.move += 1;
     clearTimeout(this.telling);
-    this.telling = setTimeout(() => this.send({ at: this.at, move: this.move }), TELL);
+    this.telling = setTimeout(() => this.send({ ...this.here, move: this.move }), TELL);
   }
 
   play() {
@@ -134,7 +139,7 @@ class Run {
     this.told = this.at;
     this.acted = true;
     this.whole.report = null;
-    this.send({ act: action, at: this.at, control, move: this.move });
+    this.send({ act: action, ...this.here, control, move: this.move });
     this.show();
   }
 

@@ -233,11 +233,16 @@ class Stage(anywidget.AnyWidget):
         if "width" in content and self._on_width is not None:
             self._on_width(int(content["width"]))
         if "act" in content and self._on_action is not None:
-            self._on_action(content["act"], int(content["at"]), str(content.get("control", "")))
+            self._on_action(content["act"], self._where(content), str(content.get("control", "")))
         elif "at" in content:
-            self._at = min(max(int(content["at"]), 0), len(self._frames) - 1)
+            self._at = self._where(content)
             if self._on_seek is not None:
                 self._on_seek(self._at)
+
+    def _where(self, content: Mapping[str, Any]) -> int:
+        """The frame that the page is at; at its `end` it is at the newest, also while frames are under way to it."""
+        last = len(self._frames) - 1
+        return last if content.get("end") else min(max(int(content["at"]), 0), last)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """Return the widget's own formats, and what stands for them where neither kernel nor saved state is."""

@@ -1,5 +1,6 @@
 """Lab 00 in JupyterLab: every button of its last picture, its exercise, and wrong input, in light and dark."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -39,6 +40,7 @@ def panel(cells: CellPage) -> PanelPage:
     cells.run(SCENE)
     panel = cells.panel(SCENE)
     expect(panel.phase("web")).to_have_text("Pending", timeout=SECONDS)
+    expect(panel.slider).to_have_attribute("max", re.compile("^[1-9][0-9]$"), timeout=SECONDS)
     return panel
 
 
@@ -183,7 +185,7 @@ def test_a_wrong_resource_name_is_refused_with_the_kubelets_words(panel: PanelPa
 def test_u11_a_cell_run_three_times_makes_one_pod_a_click(cells: CellPage, panel: PanelPage) -> None:
     for _ in range(2):
         cells.run(SCENE)
-    expect(panel.phase("web")).to_have_text("Pending", timeout=SECONDS)
+    expect(panel.slider).to_have_attribute("max", re.compile("^[1-9][0-9]$"), timeout=SECONDS)
     messages = panel.log.count()
     panel.choose("Which pod", "one-gpu")
     panel.press("+ pod")

@@ -185,8 +185,10 @@ class Lab:
         panels = reader.panels(live=False)
         assert panels, "no cell has shown a picture with knobs"
         for panel in panels:
-            start = panel.get_by_role("button", name="To the start")
-            start.evaluate("(button) => button.click()")  # later cells may have turned it
+            start = panel.get_by_role("button", name="To the start", include_hidden=True)
+            start.evaluate(
+                "(button) => button.click()"
+            )  # later cells may have turned it; else it is not shown yet
             reader.idle()
             first = _still(reader, panel)
             for knob in panel.locator("> .widget-hbox").first.locator("> .jupyter-widgets").all():

@@ -260,3 +260,14 @@ def test_no_frame_is_lost_that_comes_while_something_is_said(say: Callable[[Stag
         stage.put(1, [frame(1), frame(2)])
     other.join()
     assert [each.picture.title for each in stage.frames] == ["title 0", "title 1", "title 2"]
+
+
+def test_who_acts_at_the_end_acts_at_the_newest_frame_though_the_page_lags_behind() -> None:
+    acted: list[int] = []
+    stage = Stage([frame(0)], clock=quick(), on_action=lambda action, at, control: acted.append(at))
+    stage.put(1, [frame(1), frame(2)])
+    stage._message(None, {"act": {"do": "x"}, "at": 0, "end": True}, None)
+    stage._message(None, {"act": {"do": "x"}, "at": 1, "end": False}, None)
+    stage._message(None, {"at": 0, "end": True}, None)
+    assert acted == [2, 1]
+    assert stage.at == 2
