@@ -1,7 +1,8 @@
 """`kubedev lab`: JupyterLab on a lab, in a clean layout, on this machine only, until Ctrl-C.
 
 The layout stands in `overrides.json` (no news) and `workspace.json` (side bars folded). They and all that the
-server writes live in a private folder that goes with it: the user's own JupyterLab is not touched.
+server writes live in a private folder that goes with it. The user's own settings of JupyterLab count where there are
+any; nothing is made in the home where there are none.
 """
 
 import os
@@ -15,7 +16,7 @@ from urllib.parse import quote
 
 from kubedev.console import END_SIGNALS, Parser, reason
 from kubedev.tools.kernels import end_at_signals, private_folder, transport
-from kubedev.tools.notebooks import UnknownLabError, copy_missing, find, is_installed, shipped
+from kubedev.tools.notebooks import UnknownLabError, copy_missing, find, is_installed, regular, shipped
 from kubedev.views.catalogue import register, say
 
 __all__ = ["FOLDER", "main", "own_labs"]
@@ -45,7 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(argv)
     try:
-        notebook = find(options.lab, own_labs())
+        labs = own_labs()
+        notebook = regular(find(options.lab, labs), options.lab, labs)
     except (UnknownLabError, OSError) as error:
         parser.error(reason(error))
     _serve(notebook, options.port, browser=not options.no_browser and _has_browser())
@@ -71,8 +73,11 @@ def _has_browser() -> bool:
 
 def _serve(notebook: Path, port: int, *, browser: bool) -> None:
     print(say("lab.starting"), flush=True)
+    from jupyterlab.commands import get_user_settings_dir  # takes seconds
+
+    own = get_user_settings_dir()  # the theme and the keys that one is used to
     with private_folder() as private:
-        from jupyterlab.labapp import LabApp  # takes seconds
+        from jupyterlab.labapp import LabApp
         from jupyterlab_server.workspaces_handler import WorkspacesManager
 
         workspaces, settings_dir = private / "workspaces", private / "settings"
@@ -95,6 +100,8 @@ def _serve(notebook: Path, port: int, *, browser: bool) -> None:
             "LanguageServerManager.autodetect": False,  # it would ask npm, which writes into the user's home
             "IdentityProvider.token": token,
         }
+        if os.path.isdir(own):  # it is not made where there is none
+            settings["LabApp.user_settings_dir"] = own
         server = LabApp.initialize_server([f"--{name}={value}" for name, value in settings.items()])
 
         def stop(*_: object) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "find",
     "is_installed",
     "read_notebook",
+    "regular",
     "shipped",
     "whole",
 ]
@@ -65,8 +66,19 @@ def find(lab: str, folder: Path) -> Path:
         number, _, title = notebook.stem.partition("-")
         if wanted in (number, title, notebook.stem):
             return notebook
+    raise _unknown(lab, folder)
+
+
+def regular(notebook: Path, lab: str, folder: Path) -> Path:
+    """Return a notebook that was found, if it is a file. Raises UnknownLabError."""
+    if not notebook.is_file():
+        raise _unknown(lab, folder)
+    return notebook
+
+
+def _unknown(lab: str, folder: Path) -> UnknownLabError:
     there = ", ".join(notebook.stem for notebook in all_labs(folder)) or "none"
-    raise UnknownLabError(
+    return UnknownLabError(
         f"no lab {lab!r}: expected a number (00), a name, or the path of a notebook. Labs in {folder}: {there}"
     )
 

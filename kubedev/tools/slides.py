@@ -95,8 +95,8 @@ def record(notebook: Path) -> tuple[NotebookNode, dict[str, str]]:
     Raises BrokenLabError where a cell fails.
     """
     document = read_notebook(notebook)
-    environment = {**os.environ, "PLOTLY_RENDERER": "plotly_mimetype"}  # figures as data
     with private_folder() as private:
+        environment = {**os.environ, "PLOTLY_RENDERER": "plotly_mimetype"}  # figures as data
         client = NotebookClient(document, timeout=CELL_SECONDS, config=kernel_settings(private))
         with client.setup_kernel(cwd=str(notebook.parent), env=environment):
             _run(client, BEGIN)

@@ -64,7 +64,7 @@ class Kernel:
 
 
 def _count(names: Iterable[str]) -> Counter[str]:
-    return Counter(re.sub(r"(?<=kubedev-)\w+|\d+", "#", name) for name in names)
+    return Counter(re.sub(r"(?<=kubedev-)[\w-]+|\d+", "#", name) for name in names)
 
 
 @contextmanager
