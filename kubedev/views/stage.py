@@ -262,7 +262,8 @@ class Stage(anywidget.AnyWidget):
         """Return the run for slides: HTML that opens at frame `start` and steps through all, and a line of text."""
         pictures = [frame.picture for frame in self._frames]
         text = f"{self.picture.title}. {self.picture.sentence}"
-        html = frames_html(pictures, self._at if start is None else start)
+        at = self._at if start is None else start
+        html = frames_html(pictures, min(at, len(pictures) - 1))  # it may be on its way to that frame
         return {"text/html": html, "text/plain": text}
 
 

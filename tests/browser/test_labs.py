@@ -205,11 +205,13 @@ class Lab:
         pressed = set()
         for panel in panels:
             names = panel.locator("button").evaluate_all(
-                "(all) => all.map((b) => b.ariaLabel ?? b.textContent)"
+                "(all) => all.filter((b) => b.offsetParent).map((b) => b.ariaLabel ?? b.textContent)"
             )
             for name in names:
                 button = panel.get_by_role("button", name=name, exact=True).first
-                if button.evaluate("(button) => !button.disabled && (button.click(), true)"):
+                if button.count() and button.evaluate(
+                    "(button) => !button.disabled && (button.click(), true)"
+                ):
                     pressed.add(name)
                     _whole(reader, panel)
             expect(panel.locator(".kd-sentence")).not_to_be_empty()

@@ -156,12 +156,15 @@ def test_the_keyboard_steps_and_names_are_there(opened: Opened) -> None:
 
 
 def test_a_linked_widget_acts_and_follows(opened: Opened) -> None:
-    panel = opened.panel("play")
-    panel.press("To the end")
+    panel, page = opened.panel("play"), opened.lab.page
+    panel.root.focus()
+    page.keyboard.press("End")
     box = opened.cells.run("linked").locator("input[type=checkbox]")
     box.uncheck()
+    panel.root.scroll_into_view_if_needed()  # it waits until it is seen
     expect(panel.status).to_have_text("capacity 4, allocatable 3", timeout=SECONDS)
-    panel.press("To the end")
+    panel.root.focus()
+    page.keyboard.press("End")
     panel.device("d2").click()
     expect(box).to_be_checked(timeout=SECONDS)
 
