@@ -216,7 +216,7 @@ class Lab:
                     _whole(reader, panel)
             expect(panel.locator(".kd-sentence")).not_to_be_empty()
             assert panel.locator(":is(select, input, [role=slider]):not([aria-label])").count() == 0
-        assert not panels or {"Play", "Step back", "To the end"} <= pressed
+        assert not panels or {"To the start", "To the end"} <= pressed
 
     def test_exercises_right_and_wrong(self, reader: Reader) -> None:
         checks = [cell_id for cell_id in reader.sources if cell_id.endswith("-check")]
