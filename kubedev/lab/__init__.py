@@ -7,7 +7,6 @@ does not wait for it; `allocate` is what lab 04 explores.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kubedev.lab import texts as _texts
 from kubedev.lab.check import check, holds, no_device_twice, only_healthy_devices, runs
 from kubedev.lab.explore import explore
 from kubedev.lab.predict import predict
@@ -16,8 +15,6 @@ from kubedev.lab.session import KubeletConfig, Lab, manifests
 if TYPE_CHECKING:
     from kubedev.lab import allocate
     from kubedev.lab.compare import both_ends, side_by_side
-
-assert _texts.TEXTS  # what the rooms below say
 
 __all__ = [
     "KubeletConfig",

@@ -25,7 +25,6 @@ from kubedev.deviceplugin.preference import preferred_allocation
 from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
 from kubedev.kubelet.devices.devices import DeviceAllocateInfo, DeviceManagerState
 from kubedev.kubelet.devices.endpoint import Endpoint
-from kubedev.lab import texts_devices as _texts
 from kubedev.lab.rows import Rows
 from kubedev.views.allocation_multiples import allocation_multiples
 from kubedev.views.allocation_sets import allocation_picture
@@ -51,8 +50,6 @@ __all__ = [
     "plugins_side_by_side",
     "steps",
 ]
-
-assert _texts.TEXTS  # the words of the knobs
 
 RESOURCE = "example.com/gpu"
 Prefer = Callable[[ContainerPreferredAllocationRequest], Iterable[str]]

@@ -8,14 +8,11 @@ import math
 from dataclasses import dataclass
 
 from kubedev.api.quantity import Quantity
-from kubedev.lab import texts_requests as _texts
 from kubedev.views.catalogue import say
 from kubedev.views.limits import PERIOD, LimitsRun, limits_picture
 from kubedev.views.picture import Picture
 
 __all__ = ["MIB", "Hunger", "against_limits", "draw_against_limits"]
-
-assert _texts.TEXTS
 
 MIB = 2**20
 

@@ -14,7 +14,6 @@ from kubedev.kubelet.topology.topology import (
     TopologyManager,
     decide,
 )
-from kubedev.lab import texts_numa as _texts
 from kubedev.lab.check import Checked
 from kubedev.lab.numa_checks import MachineInvariant, admits
 from kubedev.lab.numa_machine import GPU, Machine, on, pod_asking
@@ -33,8 +32,6 @@ __all__ = [
     "draw_in_turn",
     "in_turn",
 ]
-
-assert _texts.TEXTS
 
 Provider = Callable[[int, tuple[TopologyHint, ...]], Any]
 

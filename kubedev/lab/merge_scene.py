@@ -7,7 +7,6 @@ from kubedev.kubelet.devices.allocation import filter_by_affinity
 from kubedev.kubelet.topology.hints import TopologyHint, written_out
 from kubedev.kubelet.topology.merge import NUMAInfo
 from kubedev.kubelet.topology.topology import BEST_EFFORT, NONE, Alignment, TopologyManager
-from kubedev.lab import texts_numa as _texts
 from kubedev.lab.numa_machine import POLICIES, Machine, full_name, pod_asking
 from kubedev.lab.numa_scene import board, device_views
 from kubedev.views.cards import Card, cards_picture
@@ -28,8 +27,6 @@ __all__ = [
     "kubelet_starts",
     "list_of",
 ]
-
-assert _texts.TEXTS  # the texts of the pictures below
 
 
 def _hint(hint: TopologyHint) -> str:

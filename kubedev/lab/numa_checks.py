@@ -4,15 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints
-from kubedev.lab import texts_numa as _texts
 from kubedev.lab.explore import Explorer
 from kubedev.lab.numa_machine import POLICIES, Machine, on
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
 
 __all__ = ["admits", "fragmented", "one_change", "only_preferred", "two_holders"]
-
-assert _texts.TEXTS
 
 MachineInvariant = Callable[[Machine], Iterator[str]]
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from kubedev.api.messages import Device
 from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints
-from kubedev.lab import texts_numa as _texts
 from kubedev.lab.explore import Explorer, explore
 from kubedev.lab.numa_machine import Machine, full_name
 from kubedev.lab.session import Lab
@@ -43,8 +42,6 @@ __all__ = [
     "verdicts",
     "where",
 ]
-
-assert _texts.TEXTS  # the texts of the pictures below
 
 STATES = ("free", "in use", "sick", "not listed")
 PLACES = ("NUMA 0", "NUMA 1", "NUMA 0 and 1", "no topology", "topology without nodes")

@@ -130,7 +130,7 @@ class Panel(Stage):
         new = state.messages[len(before) :]
         how: dict[str, Any] = {"width": self._width, "node": self._node}
         picture = self._drawing(self.lab, step, **{name: how[name] for name in self._takes})
-        clock = say("stage.clock", now=f"{state.now:g}")
+        clock = say("frame.clock", now=f"{state.now:g}")
         if not new or new[-1].source != "you" or new[-1].key in _BY_ITSELF:
             return Frame(picture, clock=clock)
         return Frame(picture, "health" if new[-1].key == "health-set" else "you", tick(new[-1]), clock)

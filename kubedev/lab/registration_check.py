@@ -5,13 +5,10 @@ from collections.abc import Iterator
 
 from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.devices.devices import DeviceManagerState
-from kubedev.lab import texts_registration as _texts
 from kubedev.lab.check import Invariant
 from kubedev.views.catalogue import say
 
 __all__ = ["one_plugin", "registered"]
-
-assert _texts.TEXTS
 
 
 def registered(resource: str, *devices: str) -> Invariant:

@@ -11,15 +11,12 @@ from kubedev.cluster.state import ClusterState
 from kubedev.kubelet import events as k
 from kubedev.kubelet.devices.endpoint import PLUGIN_PHASES, Endpoint, Phase
 from kubedev.kubelet.devices.registration import clients
-from kubedev.lab import texts_registration as _texts
 from kubedev.lab.session import Lab
 from kubedev.views.catalogue import say
 from kubedev.views.picture import Picture
 from kubedev.views.registration import RegistrationState, SequenceCall, registration_picture
 
 __all__ = ["draw_registration", "files", "registration_state", "short"]
-
-assert _texts.TEXTS  # the texts of the calls below
 
 KUBELET = "kubelet"
 

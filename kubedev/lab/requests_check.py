@@ -7,13 +7,10 @@ from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
 from kubedev.api.requests import pod_requests
 from kubedev.cluster.state import ClusterState
-from kubedev.lab import texts_requests as _texts
 from kubedev.lab.check import Invariant, devices_of
 from kubedev.views.catalogue import say
 
 __all__ = ["accepted", "asks", "may_use", "part_of"]
-
-assert _texts.TEXTS
 
 
 def accepted(answer: str) -> Invariant:

@@ -11,7 +11,6 @@ from kubedev.api.qos import compute_pod_qos
 from kubedev.api.quantity import Quantity, QuantityError
 from kubedev.api.requests import pod_arithmetic
 from kubedev.api.validation import validate_pod
-from kubedev.lab import texts_requests as _texts
 from kubedev.lab.rows import Rows
 from kubedev.lab.session import Lab
 from kubedev.views.arithmetic import Life, arithmetic_picture, lives_picture, refused_picture
@@ -31,8 +30,6 @@ __all__ = [
     "quantities",
     "try_apply",
 ]
-
-assert _texts.TEXTS
 
 Amounts = Mapping[str, str | int]
 

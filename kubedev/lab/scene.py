@@ -6,8 +6,7 @@ from kubedev.cluster.state import ClusterState, ContainerState, Message
 from kubedev.kubelet.devices.registration import clients
 from kubedev.kubelet.events import OpenStream, PodBound
 from kubedev.kubelet.kubelet import KubeletState
-from kubedev.lab import texts as _texts
-from kubedev.views.catalogue import say
+from kubedev.views.catalogue import TEXTS, say
 from kubedev.views.path_state import (
     ContainerView,
     DeviceView,
@@ -22,8 +21,6 @@ from kubedev.views.path_state import (
 )
 
 __all__ = ["Log", "path_state", "tick"]
-
-assert _texts.TEXTS  # the texts of the messages below
 
 
 def path_state(
@@ -235,7 +232,7 @@ def tick(message: Message) -> str:
     """The word over a slider's mark for something that the reader did."""
     values = {name: str(value).lower() if name == "health" else value for name, value in message.values}
     key = f"tick.{message.key}"
-    return say(key if key in _texts.TEXTS else f"label.{message.key}", **values)
+    return say(key if key in TEXTS else f"label.{message.key}", **values)
 
 
 class Log:

@@ -6,7 +6,6 @@ from pathlib import Path
 from kubedev.api.manifests import Reader
 from kubedev.api.objects import Pod
 from kubedev.cluster import events as e
-from kubedev.lab import texts_scheduler as _texts  # noqa: F401  (adds the texts)
 from kubedev.lab.applying import read_text
 from kubedev.scheduler.configuration.loading import (
     CONFIGURATION,

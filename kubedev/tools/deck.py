@@ -16,20 +16,10 @@ from typing import Any
 from nbconvert.filters import Highlight2HTML, ansi2html, markdown2html
 from nbformat import NotebookNode
 
-from kubedev.views.catalogue import register, say
+from kubedev.views.catalogue import say
 from kubedev.views.live import page_script, page_sheet, unpacked
 
 __all__ = ["deck_html"]
-
-TEXTS = {
-    "deck.back": "Slide back",
-    "deck.forward": "Next slide",
-    "deck.keys": (
-        "Enter: step the picture forward, Backspace: back. S: speaker's notes, O: overview, F: full screen, "
-        "T: light or dark"
-    ),
-}
-register(TEXTS)
 
 # reveal.js, reveal.css and notes.js are reveal.js 4.6.1 as it came, under the MIT licence beside them.
 _ASSETS = Path(__file__).with_name("reveal")

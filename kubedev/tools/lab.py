@@ -17,20 +17,12 @@ from urllib.parse import quote
 from kubedev.console import END_SIGNALS, Parser, reason
 from kubedev.tools.kernels import end_at_signals, private_folder, transport
 from kubedev.tools.notebooks import UnknownLabError, copy_missing, find, is_installed, regular, shipped
-from kubedev.views.catalogue import register, say
+from kubedev.views.catalogue import say
 
 __all__ = ["FOLDER", "main", "own_labs"]
 
 FOLDER = Path("kubedev-labs")
 _HERE = Path(__file__).parent
-
-TEXTS = {
-    "lab.copied": "Copied {count} files to {folder}; what was there stays as it was.",
-    "lab.starting": "Starting JupyterLab ...",
-    "lab.open": "{lab} (in {folder}) is at\n\n  {url}\n\nCtrl-C stops it.",
-    "lab.stopped": "Stopped.",
-}
-register(TEXTS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

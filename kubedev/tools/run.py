@@ -15,23 +15,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from kubedev.console import Parser, reason, visible
 from kubedev.tools.kernels import end_at_signals, kernel_settings, private_folder
 from kubedev.tools.notebooks import BadNotebookError, UnknownLabError, all_labs, find, read_notebook, shipped
-from kubedev.views.catalogue import register, say
+from kubedev.views.catalogue import say
 
 __all__ = ["CELL_SECONDS", "Outcome", "execute", "main"]
 
 CELL_SECONDS = 120  # a cell that takes longer hangs: no cell waits for a click or for real minutes
-
-TEXTS = {
-    "run.ok": "{lab}  {seconds:.1f} s  [green]ok[/green]",
-    "run.failed": "{lab}  {seconds:.1f} s  [red]failed[/red]  {where}{error}",
-    "run.cell": "cell {cell}: ",
-    "run.timeout": "still running after {seconds} s",
-    "run.died": "the kernel died",
-    "run.stopped": "Stopped by you.",
-    "run.no_kernel": "its kernel cannot be started: {reason}",
-    "run.none": "no labs in {folder}",
-}
-register(TEXTS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,20 +26,12 @@ from kubedev.tools.notebooks import (
     whole,
 )
 from kubedev.tools.run import CELL_SECONDS
-from kubedev.views.catalogue import register, say
+from kubedev.views.catalogue import say
 
 __all__ = ["BrokenLabError", "main", "make", "record"]
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 BEGIN = "from kubedev.lab import recording as _recording; _recording.begin()"
-
-TEXTS = {
-    "slides.made": "{file}  {size:.1f} MB",
-    "slides.failed": "{lab}  [red]failed[/red]  {error}",
-    "slides.stopped": "Stopped by you.",
-    "slides.none": "no labs in {folder}",
-}
-register(TEXTS)
 
 
 class BrokenLabError(Exception):

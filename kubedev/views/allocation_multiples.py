@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from kubedev.api.messages import Device
 from kubedev.kubelet.devices.allocation import DevicesToAllocate
-from kubedev.views.catalogue import register, say
+from kubedev.views.catalogue import say
 from kubedev.views.grammar import Card, Column, Facts, Grid, Words, picture
 from kubedev.views.masks import natural, natural_list
 from kubedev.views.parts import Board, BoardRow, Head, Legend
@@ -16,28 +16,6 @@ from kubedev.views.style import WIDTH, DeviceState
 __all__ = ["COLUMNS", "allocation_multiples"]
 
 COLUMNS = ("free", "offered", "preferred", "taken")
-
-register(
-    {
-        "multiples.edge.title": "Both sides of the edge: needed < aligned",
-        "multiples.edge": "{needed} needed, {aligned} aligned",
-        "multiples.sentence": "{heading}: {outcome}",
-        "multiples.free": "free",
-        "multiples.offered": "offered",
-        "multiples.preferred": "preferred",
-        "multiples.taken": "taken",
-        "multiples.free.tip": "healthy and not in use",
-        "multiples.offered.tip": "in the request to the plugin",
-        "multiples.preferred.tip": "in the plugin's answer",
-        "multiples.taken.tip": "what the container gets",
-        "multiples.asked": "the plugin is asked",
-        "multiples.not-asked": "the plugin is not asked",
-        "multiples.strangers": "it also said {devices}",
-        "multiples.aligned": "a device on a node of the mask",
-        "table.multiples": "Decisions",
-        "table.decision": "decision",
-    }
-)
 
 Case = tuple[str, DevicesToAllocate, Mapping[str, Device]]
 

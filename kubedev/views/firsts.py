@@ -23,7 +23,7 @@ from kubedev.kubelet.devices.devices import DeviceManagerState
 from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.kubelet.devices.registration import register as registers
 from kubedev.views.calls import Calls, Said
-from kubedev.views.catalogue import register, say
+from kubedev.views.catalogue import say
 from kubedev.views.grammar import AtLeast, Card, Column, Part, Row, Space, Words, picture
 from kubedev.views.parts import Cells
 from kubedev.views.parts import Device as Shown
@@ -33,43 +33,6 @@ from kubedev.views.style import DeviceState
 from kubedev.views.wires import Way, Wired
 
 __all__ = ["First", "asks", "listed", "registered", "screen", "way"]
-
-register(
-    {
-        "first.00.alt": (
-            "A plugin registers with the kubelet and lists its devices. A pod is created and bound to the node. The "
-            "kubelet asks the plugin to allocate a device, and a container runs with it."
-        ),
-        "first.00.steps": "register|list|pod|bind|allocate|run",
-        "first.00.none": "the kubelet knows no device yet",
-        "first.00.known": "{count} devices of {resource}",
-        "first.00.pod": "pod: 1 GPU",
-        "first.00.list": "{count} devices",
-        "first.00.bind": "bind",
-        "first.00.allocate": "Allocate {device}",
-        "first.00.run": "run with {device}",
-        "first.01.alt": (
-            "The life of a pod, moment by moment: one init container after the other, then the containers together. "
-            "Each moment is a bar, as high as the CPUs that are asked for in it."
-        ),
-        "first.01.cpus": "CPUs",
-        "first.02.alt": (
-            "A plugin serves a socket and calls Register at the kubelet's socket. The kubelet dials back, asks for the "
-            "plugin's options, and opens ListAndWatch."
-        ),
-        "first.02.steps": "serve|register|dial back|options|watch",
-        "first.02.open": "stays open",
-        "first.02.files": "One directory, two sockets",
-        "first.03.alt": (
-            "A plugin sends its list of devices to the kubelet. A device becomes unhealthy, and the list is sent "
-            "again; it recovers, and the list is sent again."
-        ),
-        "first.03.steps": "first list|a device fails|list again|it recovers|list again",
-        "first.03.has": "What the plugin sees",
-        "first.03.knows": "What the kubelet knows",
-        "first.03.list": "the list",
-    }
-)
 
 WIDTH = 720.0
 _GPU = "nvidia.com/gpu"

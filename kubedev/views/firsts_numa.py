@@ -7,7 +7,7 @@ from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.kubelet.topology.bitmask import iterate_bit_masks
 from kubedev.kubelet.topology.hints import count_mask_by_mask, device_hints
 from kubedev.kubelet.topology.merge import NUMAInfo, filter_providers_hints, permutations
-from kubedev.views.catalogue import register, say
+from kubedev.views.catalogue import say
 from kubedev.views.firsts import First, screen
 from kubedev.views.grammar import Card, Column, Row, Space, Words
 from kubedev.views.masks import mask_words
@@ -18,27 +18,6 @@ from kubedev.views.picture import Look
 from kubedev.views.style import DeviceState
 
 __all__ = ["masks", "merged", "taken"]
-
-register(
-    {
-        "first.04.alt": (
-            "Six devices, one row each. Column by column fewer are left: all, healthy, available, aligned, and then "
-            "the two that are taken."
-        ),
-        "first.05.alt": (
-            "A machine of two NUMA nodes with devices on each. One mask after the other lies over it, and what is free "
-            "inside is counted."
-        ),
-        "first.05.inside": "mask {mask}: {free} of {all} devices are free",
-        "first.06.alt": (
-            "Two resources say on which NUMA nodes they could serve a container. Each pair of their masks is tried, "
-            "and what they have in common is the place for both."
-        ),
-        "first.06.offers": "{what} could be on",
-        "first.06.common": "in common",
-        "first.06.none": "no node",
-    }
-)
 
 _GPU = "nvidia.com/gpu"
 _SETS = ("all", "healthy", "available", "aligned", "taken")

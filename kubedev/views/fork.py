@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from kubedev.views.catalogue import register, say
+from kubedev.views.catalogue import say
 from kubedev.views.controls import Button
 from kubedev.views.grammar import (
     Block,
@@ -26,18 +26,6 @@ from kubedev.views.style import SIZE_HEAD, WIDTH, DeviceState, text_width
 from kubedev.views.wires import Way, Wired
 
 __all__ = ["End", "Event", "fork_picture"]
-
-register(
-    {
-        "fork.title": "One history, two ends",
-        "fork.shared": "both share 1 to {count}",
-        "fork.sentence": "Both share {count} messages; then {first} goes on with {left}, {second} with {right}.",
-        "fork.end": "{name}: {about}",
-        "fork.differs": "{first}: {left}; {second}: {right}.",
-        "fork.about": "a history of {count} messages, and its two ends",
-        "table.fork": "The two ends",
-    }
-)
 
 _TRUNK = 190.0
 _LANE = 26.0  # from the middle to either end

@@ -3,31 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubedev.views.catalogue import register, say
+from kubedev.views.catalogue import say
 from kubedev.views.grammar import Card, Column, Facts, Row, Space, Words, aligned, picture
 from kubedev.views.picture import Picture, table
 from kubedev.views.style import WIDTH
 from kubedev.views.wires import Way, Wired
 
 __all__ = ["Setting", "handover_picture"]
-
-register(
-    {
-        "hand.title": "Who makes it so? Each setting on its way",
-        "hand.sentence": (
-            "The plugin answered {answered} settings, the kubelet asked the runtime for {asked}, "
-            "and the process sees {seen}."
-        ),
-        "hand.answer": "The plugin answers",
-        "hand.request": "The kubelet asks the runtime",
-        "hand.process": "The process sees",
-        "table.hand": "Settings",
-        "table.setting": "setting",
-        "table.plugin.answer": "the plugin answers",
-        "table.cri": "the kubelet asks the runtime",
-        "table.process": "the process sees",
-    }
-)
 
 _GAP = 40.0
 _STATIONS = ("answer", "request", "process")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kubedev.views.catalogue import register, say
+from kubedev.views.catalogue import say
 from kubedev.views.grammar import Block, Card, Column, Facts, Grid, Part, Row, Words, picture
 from kubedev.views.parts import Cells, Device, Legend
 from kubedev.views.path_devices import device_state, device_words, short_names
@@ -12,23 +12,6 @@ from kubedev.views.picture import Box, Line, Mark, Picture, Text, table
 from kubedev.views.style import SIZE_TITLE, WIDTH, DeviceState, text_width
 
 __all__ = ["ClusterView", "multiples_picture"]
-
-register(
-    {
-        "clusters.title": "The same pod in {count} clusters",
-        "clusters.sentence": "{pod} asks for {asks} of {resource}. It runs in {runs} of {count} clusters{where}.",
-        "clusters.where": ": {titles}",
-        "clusters.asks": "{pod} asks",
-        "clusters.devices": "devices",
-        "clusters.more": "requested: more than allocatable",
-        "clusters.enough": "requested: at most allocatable",
-        "clusters.none": "requested: the node has none in its status",
-        "clusters.absent": "absent",
-        "table.clusters": "Clusters",
-        "table.cluster": "cluster",
-        "table.asks": "asks",
-    }
-)
 
 _HIGH, _REQUEST = 42.0, 30.0
 

@@ -8,33 +8,12 @@ from typing import Any
 import anywidget
 import traitlets
 
-from kubedev.views.catalogue import register, say
+from kubedev.views.catalogue import templates
 from kubedev.views.live import page_sheet
 
 __all__ = ["Question"]
 
 _HERE = Path(__file__).parent
-_WORDS = {
-    "choose": "choose",
-    "locked": "locked",
-    "seen": "seen",
-    "lock": "Lock my prediction",
-    "lock.done": "Locked",
-    "unlock": "unlock",
-    "again": "answer again",
-    "open": "{count} to choose: {names}",
-    "ready": "Lock it, and then run the next cells.",
-    "keys": "Keys: Tab to a row, ← → choose, Enter locks.",
-    "next": "Now run the next cells. What it is appears here by itself.",
-    "right": "as you said",
-    "wrong": "not as you said",
-    "said": "you said",
-    "said-it": "you said it",
-    "is": "it is",
-    "score": "{right} of {all}",
-    "why": "Why?",
-}
-register({f"question.{name}": text for name, text in _WORDS.items()})
 
 
 class Question(anywidget.AnyWidget):
@@ -49,7 +28,8 @@ class Question(anywidget.AnyWidget):
 
     def __init__(self, card: Mapping[str, Any], tell: Callable[[str, Any], None]) -> None:
         self._tell = tell
-        super().__init__(card={**card, "words": {n: _template(n) for n in _WORDS}})
+        words = {name: escape(text, quote=False) for name, text in templates("question").items()}
+        super().__init__(card={**card, "words": words})
         self.on_msg(self._message)
 
     def show(self, card: Mapping[str, Any]) -> None:
@@ -66,8 +46,3 @@ class Question(anywidget.AnyWidget):
         found = self._repr_mimebundle_(**options)
         data = found[0] if isinstance(found, tuple) else found
         return {**(data or {}), "text/html": html, "text/plain": text}
-
-
-def _template(name: str) -> str:
-    places = {word: f"{{{word}}}" for word in ("count", "names", "right", "all")}
-    return escape(say(f"question.{name}", **places), quote=False)

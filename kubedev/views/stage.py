@@ -22,11 +22,10 @@ from uuid import uuid4
 import anywidget
 import traitlets
 
-from kubedev.views.catalogue import say
+from kubedev.views.catalogue import say, templates
 from kubedev.views.document import Document, JsonPatch, document, patch, to_json
 from kubedev.views.live import BURST, UPDATES_A_SECOND, frames_html, page_sheet
 from kubedev.views.picture import Picture
-from kubedev.views.stage_words import STAGE_WORDS
 
 __all__ = ["SAVED_BYTES", "Frame", "Kind", "Mode", "Stage"]
 
@@ -218,7 +217,7 @@ class Stage(anywidget.AnyWidget):
                 "ticks": _ticks(self._frames),
                 "acts": self._on_action is not None,
                 "limit": SAVED_BYTES,
-                "words": {name: say(key, at="{at}", last="{last}") for name, key in STAGE_WORDS.items()},
+                "words": templates("stage"),
                 **self._fields,
                 "at": self._at,
             }

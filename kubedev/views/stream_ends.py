@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubedev.views.catalogue import register, say
+from kubedev.views.catalogue import say
 from kubedev.views.grammar import Card, Column, Field, Grid, Row, Words, picture
 from kubedev.views.parts import Cells, Device, Legend
 from kubedev.views.picture import Picture
@@ -14,38 +14,6 @@ __all__ = ["MOMENTS", "StreamEnd", "stream_ends_picture"]
 
 MOMENTS = ("before", "at-once", "within", "after")
 """When is looked: before the end, right after it, 299 s after it, 301 s after it."""
-
-register(
-    {
-        "ends.title": "Ways in which a ListAndWatch stream ends",
-        "ends.sentence": (
-            "{lost} of {count} leave nothing allocatable at once. Five minutes later it is back after {back}."
-        ),
-        "ends.back.none": "none of them",
-        "ends.before": "before",
-        "ends.at-once": "at once",
-        "ends.within": "299 s",
-        "ends.after": "301 s",
-        "ends.counts": "{allocatable} of {capacity}",
-        "ends.unseen": "nobody is left to read an end",
-        "ends.numbers": "The cells are the capacity, the healthy ones are allocatable.",
-        "ends.killed": "the plugin is killed (SIGKILL)",
-        "ends.killed.next": "Its socket file stays. A new process must register.",
-        "ends.stopped": "the plugin stops by itself (SIGTERM)",
-        "ends.stopped.next": "It took its socket away. A new process must register.",
-        "ends.closed": "the plugin returns from ListAndWatch",
-        "ends.closed.next": "It lives and serves, and is not asked again until it registers.",
-        "ends.too long": "the plugin's list is longer than 4 MiB",
-        "ends.too long.next": "The kubelet hangs up; the plugin may well send the same again.",
-        "ends.kubelet restarts": "the kubelet restarts",
-        "ends.kubelet restarts.next": "The plugin sees a new kubelet.sock, and registers by itself.",
-        "ends.second registers": "two register, then the first one ends",
-        "ends.second registers.next": "The second one lives, but v1.32 closes its stream, too (issue 121994).",
-        "ends.second registers.mended": "With the switch 121994 the first one's end means nothing.",
-        "table.ends": "Ends of a stream",
-        "table.read": "what the kubelet read",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
