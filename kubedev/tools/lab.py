@@ -94,6 +94,12 @@ def _serve(notebook: Path, port: int, *, browser: bool) -> None:
         }
         if os.path.isdir(own):  # it is not made where there is none
             settings["LabApp.user_settings_dir"] = own
+
+        class Server(LabApp.serverapp_class):  # type: ignore[misc]
+            def init_signal(self) -> None:
+                """Signals are this command's: Jupyter's own handlers would log the one that comes before ours."""
+
+        LabApp.serverapp_class = Server
         server = LabApp.initialize_server([f"--{name}={value}" for name, value in settings.items()])
 
         def stop(*_: object) -> None:

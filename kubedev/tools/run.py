@@ -1,13 +1,17 @@
 """`kubedev run`: executes labs without a browser, each in a kernel of its own, and says which of them work."""
 
+import os
+import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from jupyter_client.kernelspec import NoSuchKernel
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -17,7 +21,7 @@ from kubedev.tools.kernels import end_at_signals, kernel_settings, private_folde
 from kubedev.tools.notebooks import BadNotebookError, UnknownLabError, all_labs, find, read_notebook, shipped
 from kubedev.views.catalogue import say
 
-__all__ = ["CELL_SECONDS", "Outcome", "execute", "main"]
+__all__ = ["CELL_SECONDS", "Outcome", "execute", "main", "own_kernel"]
 
 CELL_SECONDS = 120  # a cell that takes longer hangs: no cell waits for a click or for real minutes
 
@@ -75,17 +79,31 @@ def execute(
     return Outcome(notebook.stem, time.monotonic() - start, cell, error)
 
 
+@contextmanager
+def own_kernel(
+    document: NotebookNode, folder: Path, timeout: float, **environment: str
+) -> Iterator[NotebookClient]:
+    """Start a kernel for a notebook, in a folder, with more variables of environment; it is gone afterwards.
+
+    What cells print comes as messages. What the process itself writes to standard error as it ends, such as a
+    library's complaint that a channel is closed, is nobody's.
+    """
+    with private_folder() as private:
+        client = NotebookClient(document, timeout=timeout, config=kernel_settings(private))
+        variables = {**os.environ, **environment}
+        with client.setup_kernel(cwd=str(folder), env=variables, stderr=subprocess.DEVNULL):
+            yield client
+
+
 def _first_failure(notebook: Path, on_cell: Callable[[int, int], None], timeout: float) -> tuple[str, str]:
     cell_id = ""
     try:
         document = read_notebook(notebook)
-        with private_folder() as private:
-            client = NotebookClient(document, timeout=timeout, config=kernel_settings(private))
-            with client.setup_kernel(cwd=str(notebook.parent)):
-                for index, cell in enumerate(document.cells):
-                    on_cell(index, len(document.cells))
-                    cell_id = cell.get("id", str(index))
-                    client.execute_cell(cell, index)
+        with own_kernel(document, notebook.parent, timeout) as client:
+            for index, cell in enumerate(document.cells):
+                on_cell(index, len(document.cells))
+                cell_id = cell.get("id", str(index))
+                client.execute_cell(cell, index)
     except CellExecutionError as error:
         return cell_id, f"{error.ename}: {error.evalue}"
     except CellTimeoutError:

@@ -1,6 +1,5 @@
 """`kubedev slides`: executes labs and makes slides of them, each one file that needs neither kernel nor network."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from rich.markup import escape
 from kubedev.console import Parser, reason, visible
 from kubedev.lab.recording import MIME
 from kubedev.tools.deck import deck_html
-from kubedev.tools.kernels import end_at_signals, kernel_settings, private_folder
+from kubedev.tools.kernels import end_at_signals
 from kubedev.tools.notebooks import (
     BadNotebookError,
     UnknownLabError,
@@ -25,7 +24,7 @@ from kubedev.tools.notebooks import (
     shipped,
     whole,
 )
-from kubedev.tools.run import CELL_SECONDS
+from kubedev.tools.run import CELL_SECONDS, own_kernel
 from kubedev.views.catalogue import say
 
 __all__ = ["BrokenLabError", "main", "make", "record"]
@@ -87,14 +86,12 @@ def record(notebook: Path) -> tuple[NotebookNode, dict[str, str]]:
     Raises BrokenLabError where a cell fails.
     """
     document = read_notebook(notebook)
-    with private_folder() as private:
-        environment = {**os.environ, "PLOTLY_RENDERER": "plotly_mimetype"}  # figures as data
-        client = NotebookClient(document, timeout=CELL_SECONDS, config=kernel_settings(private))
-        with client.setup_kernel(cwd=str(notebook.parent), env=environment):
-            _run(client, BEGIN)
-            for index, cell in enumerate(document.cells):
-                _execute(client, cell, index)
-            outputs = _run(client, f"_recording.hand_over({_models(document)!r})")
+    plotly = {"PLOTLY_RENDERER": "plotly_mimetype"}  # figures as data
+    with own_kernel(document, notebook.parent, CELL_SECONDS, **plotly) as client:
+        _run(client, BEGIN)
+        for index, cell in enumerate(document.cells):
+            _execute(client, cell, index)
+        outputs = _run(client, f"_recording.hand_over({_models(document)!r})")
     return document, next(dict(output.data[MIME]) for output in outputs if MIME in output.get("data", {}))
 
 

@@ -445,4 +445,6 @@ def test_a_flag_wins_over_the_file(tmp_path: Path, capsys: pytest.CaptureFixture
     )
     assert not (tmp_path / "dir").exists()
     assert kubelet_main(["--dir", str(tmp_path / "dir"), "--config", str(tmp_path / "none.yaml")]) == 1
-    assert "none.yaml: cannot be read" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "--config: cannot be read: " in error
+    assert "none.yaml: No such file or directory" in error
