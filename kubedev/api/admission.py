@@ -6,7 +6,6 @@ which are added too, are left out: nothing here looks at them.
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 
 from kubedev.api.defaults import resolve_priority
 from kubedev.api.objects import Labels, Pod, PriorityClass
@@ -17,6 +16,7 @@ from kubedev.api.selectors import (
     Toleration,
     WeightedPodAffinityTerm,
 )
+from kubedev.api.values import replace
 
 __all__ = [
     "BUILT_IN_NAMESPACES",

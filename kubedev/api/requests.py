@@ -6,7 +6,7 @@ hungriest moment counts; sidecars (init containers that go on running) count in 
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
@@ -14,6 +14,7 @@ from kubedev.api.int64 import wrap_int64
 from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource_name
 from kubedev.api.objects import Container, Pod, ResourceList
 from kubedev.api.quantity import MILLI, Quantity
+from kubedev.api.values import replace
 
 __all__ = [
     "DEFAULT_MEMORY_REQUEST",

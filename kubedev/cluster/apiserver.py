@@ -4,12 +4,12 @@ Go: `staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go: Create
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from kubedev.api.admission import with_default_tolerations
 from kubedev.api.fields import Fields
 from kubedev.api.objects import Node, Pod, Workload
 from kubedev.api.storage import StorageObject
+from kubedev.api.values import replace
 from kubedev.cluster import events as e
 from kubedev.cluster import store as api
 from kubedev.cluster.conditions import gated

@@ -3,9 +3,8 @@
 Go: `pkg/api/v1/pod/util.go: UpdatePodCondition`.
 """
 
-from dataclasses import replace
-
 from kubedev.api.objects import Condition, Pod
+from kubedev.api.values import replace
 
 __all__ = ["gated", "updated"]
 

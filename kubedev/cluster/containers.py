@@ -1,8 +1,8 @@
 """Containers as the runtime tells of them."""
 
-from dataclasses import replace
 from typing import Any
 
+from kubedev.api.values import replace
 from kubedev.cluster import events as e
 from kubedev.cluster.kubelets import on_kubelet
 from kubedev.cluster.state import ClusterState, with_container

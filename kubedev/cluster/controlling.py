@@ -1,10 +1,10 @@
 """The controllers in their cluster: what they hear, what is due when time passes, and what they want done."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from kubedev.api.objects import Condition, Node, Pod
+from kubedev.api.values import replace
 from kubedev.cluster import events as e
 from kubedev.cluster.apiserver import DAEMON, EVICTION, LIFECYCLE, create_pod, delete_pod, write
 from kubedev.cluster.conditions import updated

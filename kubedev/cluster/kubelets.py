@@ -1,10 +1,10 @@
 """Kubelets in their cluster: what reaches them, and what they want done."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from kubedev.api.objects import Condition, Node, Pod
+from kubedev.api.values import replace, with_item
 from kubedev.cluster import events as e
 from kubedev.cluster.apiserver import remove, write
 from kubedev.cluster.conditions import updated
@@ -30,7 +30,7 @@ def node_created(state: ClusterState, event: e.NodeCreated) -> ClusterState:
     node = event.node
     node = registered_node(node, state.now)
     agent = kubelet.new_kubelet(node, SOCKET_DIR, event.config)
-    state = replace(state, kubelets={**state.kubelets, node.name: agent})
+    state = replace(state, kubelets=with_item(state.kubelets, node.name, agent))
     return write(with_sockets(state, node.name, add=KUBELET_SOCKET), agent.node)
 
 
@@ -44,7 +44,7 @@ def on_kubelet(state: ClusterState, event: e.OnKubelet) -> ClusterState:
     if isinstance(event.event, k.ListReceived):
         state = list_received(state, node, event.event.client, event.event.devices)
     agent, effects = kubelet.step(state.kubelets[node], event.event, state.now)
-    state = replace(state, kubelets={**state.kubelets, node: agent})
+    state = replace(state, kubelets=with_item(state.kubelets, node, agent))
     return then(state, (e.FromKubelet(node, effect) for effect in effects))
 
 
@@ -210,7 +210,7 @@ def _start_container(state: ClusterState, node: str, effect: k.StartContainer) -
     key = effect.pod_uid, effect.container
     attempt = state.containers[key].attempt + 1 if key in state.containers else 0
     container = ContainerState(*key, node, effect.envs, effect.devices, attempt=attempt)
-    return replace(state, containers={**state.containers, key: container})
+    return replace(state, containers=with_item(state.containers, key, container))
 
 
 EFFECTS: Mapping[type, Callable[[ClusterState, str, Any], ClusterState]] = {

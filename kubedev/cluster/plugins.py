@@ -1,9 +1,9 @@
 """Device plugins as seen from outside: what you do to them, and what their processes tell."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kubedev.api.messages import Device
+from kubedev.api.values import replace
 from kubedev.cluster import events as e
 from kubedev.cluster.state import ClusterState, PluginState
 

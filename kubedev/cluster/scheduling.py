@@ -1,10 +1,10 @@
 """The scheduler in its cluster: what it hears, its turns, and what it wants done."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from kubedev.api.objects import Condition
+from kubedev.api.values import replace
 from kubedev.cluster import events as e
 from kubedev.cluster import volumes
 from kubedev.cluster.apiserver import delete_pod, write

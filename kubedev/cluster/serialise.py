@@ -4,9 +4,12 @@ import dataclasses
 import enum
 import importlib
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
+from kubedev.api.values import SharedMap
 from kubedev.cluster.journal import Journal
+from kubedev.scheduler.queue.active import ActiveQueue
 
 __all__ = ["decode", "encode"]
 
@@ -32,6 +35,10 @@ def encode(value: Any) -> Any:
         return {"list": [encode(item) for item in value]}
     if isinstance(value, frozenset | set):
         return {"set": [encode(item) for item in sorted(value, key=repr)]}
+    if isinstance(value, ActiveQueue):
+        return {"active": [encode(queued) for queued in value.values()]}
+    if isinstance(value, SharedMap):
+        return {"shared": [[encode(key), encode(item)] for key, item in value.items()]}
     if isinstance(value, Mapping):
         return {"map": [[encode(key), encode(item)] for key, item in value.items()]}
     raise TypeError(f"cannot write a {type(value).__name__} to JSON")
@@ -56,6 +63,10 @@ def decode(data: Any) -> Any:
             return [decode(item) for item in items]
         case {"set": items}:
             return frozenset(decode(item) for item in items)
+        case {"active": pods}:
+            return reduce(ActiveQueue.with_pod, map(decode, pods), ActiveQueue())
+        case {"shared": pairs}:
+            return SharedMap({decode(key): decode(value) for key, value in pairs})
         case {"map": pairs}:
             return {decode(key): decode(value) for key, value in pairs}
     raise ValueError(f"expected a value written by kubedev, got an object with the keys {sorted(data)}")

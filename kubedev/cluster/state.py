@@ -1,10 +1,11 @@
 """A whole cluster as one value: what is drawn, stepped, forked and exported."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from kubedev.api.messages import Device, DevicePluginOptions
+from kubedev.api.values import replace, with_item
 from kubedev.cluster.events import Event
 from kubedev.cluster.journal import Journal
 from kubedev.cluster.store import Store
@@ -198,4 +199,4 @@ def then(state: ClusterState, events: Iterable[Event]) -> ClusterState:
 def with_container(state: ClusterState, uid: str, name: str, **changes: Any) -> ClusterState:
     """The state with a container changed."""
     changed = replace(state.containers[uid, name], **changes)
-    return replace(state, containers={**state.containers, (uid, name): changed})
+    return replace(state, containers=with_item(state.containers, (uid, name), changed))

@@ -7,9 +7,9 @@ container) are looked at by a transport after the step; what comes of them arriv
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
+from kubedev.api.values import replace
 from kubedev.cluster import (
     apiserver,
     clock,

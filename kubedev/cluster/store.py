@@ -5,12 +5,13 @@ has a resource version, as in etcd.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Literal
 
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass, Service, Workload
 from kubedev.api.storage import StorageObject
+from kubedev.api.values import replace, with_item, without_item
 from kubedev.scheduler.storage import STORAGE_KINDS, Storage, key_of
 
 __all__ = ["Object", "Store", "WatchEvent", "deleted", "find", "listed", "new_uid", "put"]
@@ -98,12 +99,12 @@ def put(store: Store, obj: Object) -> tuple[Store, WatchEvent]:
         return stored, WatchEvent("MODIFIED" if old else "ADDED", obj, old)
     kind = KINDS[type(obj)]
     known: Mapping[str, Object] = getattr(store, kind)
-    changed = {**known, _key(obj): obj}
-    store = _with(store, kind, changed)
+    store = _with(store, kind, with_item(known, _key(obj), obj))
     if isinstance(obj, Pod) and old is None:
         asked, _, number = obj.uid.partition("#")
         times = int(number) if number.isdecimal() else 1
-        store = replace(store, uids={**store.uids, asked: max(times, store.uids.get(asked, 0))})
+        uids = with_item(store.uids, asked, max(times, store.uids.get(asked, 0)))
+        store = replace(store, uids=uids)
     return store, WatchEvent("MODIFIED" if old else "ADDED", obj, old)
 
 
@@ -118,8 +119,7 @@ def deleted(store: Store, obj: Object) -> tuple[Store, WatchEvent]:
     kind = KINDS[type(obj)]
     known: Mapping[str, Object] = getattr(store, kind)
     old = known[_key(obj)]
-    changed = {key: value for key, value in known.items() if key != _key(obj)}
-    return _with(store, kind, changed), WatchEvent("DELETED", old, old)
+    return _with(store, kind, without_item(known, _key(obj))), WatchEvent("DELETED", old, old)
 
 
 def _with(store: Store, kind: str, objects: Mapping[str, Object]) -> Store:

@@ -10,12 +10,13 @@ Source: `pkg/kubelet/kubelet.go: canAdmitPod`, `pkg/kubelet/lifecycle/predicate.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubedev.api.messages import Conversation
 from kubedev.api.objects import Pod
 from kubedev.api.requests import Resource
+from kubedev.api.values import replace
 from kubedev.kubelet.devices.capacity import update_plugin_resources
 from kubedev.kubelet.predicates import admit_by_predicates
 from kubedev.kubelet.pressure.critical_preemption import Preemption

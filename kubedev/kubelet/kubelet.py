@@ -9,11 +9,11 @@ and deleted one at a time, so a plugin that never answers Allocate holds up ever
 admitted pods start side by side.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from kubedev.api.messages import Answer, Call, Conversation
 from kubedev.api.objects import Pod
+from kubedev.api.values import replace
 from kubedev.kubelet import pod_resources
 from kubedev.kubelet.admission import Admission, admit
 from kubedev.kubelet.devices import device_manager, registration

@@ -1,10 +1,11 @@
 """A kubelet as a value: what it knows, and the conversations that it is in the middle of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kubedev.api.messages import Answer, Call
 from kubedev.api.objects import Node, Pod
+from kubedev.api.values import replace
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.cpu.cpu_manager import CPUManagerState
 from kubedev.kubelet.devices.devices import DeviceManagerState

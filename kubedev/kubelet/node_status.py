@@ -3,11 +3,10 @@
 Source: `pkg/kubelet/nodestatus/setters.go: MachineInfo`, `pkg/kubelet/kubelet_node_status.go`.
 """
 
-from dataclasses import replace
-
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Node
 from kubedev.api.quantity import Quantity
+from kubedev.api.values import replace
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.devices import device_manager, registration
 from kubedev.kubelet.devices.capacity import (

@@ -5,8 +5,8 @@ evicted fails, for the API server, only when its containers have ended.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 
+from kubedev.api.values import replace
 from kubedev.kubelet.devices.capacity import allocated_resources_status
 from kubedev.kubelet.events import PodStatus, StopContainer
 from kubedev.kubelet.kubelet_state import Effects, KubeletState, Stepped

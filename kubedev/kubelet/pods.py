@@ -6,10 +6,11 @@ are left out.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from kubedev.api.objects import Container, Pod
+from kubedev.api.values import replace
 from kubedev.kubelet.admission import Admission
 
 __all__ = [

@@ -5,12 +5,13 @@ AdmissionCheck`.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kubedev.api.fields import Fields
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Container, Node, Pod, ResourceList
 from kubedev.api.requests import compute_pod_resource_request
+from kubedev.api.values import replace
 from kubedev.kubelet.pressure.critical import is_static_pod
 from kubedev.kubelet.pressure.critical_preemption import (
     PredicateFailure,

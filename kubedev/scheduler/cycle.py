@@ -6,10 +6,11 @@ Go: `pkg/scheduler/schedule_one.go: schedulingCycle, schedulePod, findNodesThatF
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 from kubedev.api.objects import Pod
+from kubedev.api.values import replace
 from kubedev.scheduler.diagnosis import NO_NODES_AVAILABLE, NodeToStatus, fit_error
 from kubedev.scheduler.framework import Framework, PreFiltered, num_feasible_nodes_to_find
 from kubedev.scheduler.node_info import NodeInfo

@@ -24,11 +24,12 @@ Go: `pkg/scheduler/framework/interface.go`, `pkg/scheduler/framework/runtime/fra
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
 from kubedev.api.objects import Pod
+from kubedev.api.values import replace
 from kubedev.scheduler.by_identity import Same
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.extension_points import EXTENSION_POINTS, PART_OF, POINT_OF

@@ -5,11 +5,12 @@ out once and kept beside the pod. Go source: `pkg/scheduler/framework/types.go: 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.requests import Resource, calculate_resource
+from kubedev.api.values import replace
 from kubedev.scheduler.plugins.topology.pod_affinity_terms import (
     NO_TERMS,
     AffinityTerms,

@@ -13,10 +13,9 @@ out.
 Go: `pkg/scheduler/scheduler.go`, `schedule_one.go`, `eventhandlers.go`.
 """
 
-from dataclasses import replace
-
 from kubedev.api.gotext import quote
 from kubedev.api.objects import Node, Pod
+from kubedev.api.values import replace
 from kubedev.scheduler.cache.cache import CacheError
 from kubedev.scheduler.cycle import Choose, Decision, Outcome, first_by_name, schedule_one
 from kubedev.scheduler.diagnosis import NodeToStatus, fit_error

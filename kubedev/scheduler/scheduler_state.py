@@ -1,8 +1,9 @@
 """The scheduler's state: its queue, its cache, and what else it has seen."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kubedev.api.objects import Namespace, Pod, PodDisruptionBudget, Service, Workload
+from kubedev.api.values import replace
 from kubedev.scheduler.cache.cache import Cache
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.framework import Framework

@@ -1,10 +1,11 @@
 """What one scheduling cycle sees: the cluster as it was when the cycle began, and how a node is checked in it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kubedev.api.objects import Pod, PodDisruptionBudget
+from kubedev.api.values import replace
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.framework import CycleState, FilterCalls, Framework, run_filters
 from kubedev.scheduler.node_info import NodeInfo

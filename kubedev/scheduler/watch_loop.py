@@ -4,10 +4,10 @@ Go: `pkg/scheduler/eventhandlers.go`.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, Service, Workload
+from kubedev.api.values import replace
 from kubedev.scheduler.cache.cache import Cache, CacheError
 from kubedev.scheduler.events import Change, Effect, Message
 from kubedev.scheduler.queue.cluster_events import (

@@ -8,7 +8,7 @@ callGetPreferredAllocationIfAvailable`. Where Go takes from a set at random, the
 """
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from kubedev.api.gotext import quote
@@ -22,6 +22,7 @@ from kubedev.api.messages import (
     PreferredAllocationRequest,
     PreferredAllocationResponse,
 )
+from kubedev.api.values import replace
 from kubedev.kubelet.devices.devices import (
     NODE_WITHOUT_TOPOLOGY,
     DeviceManagerState,

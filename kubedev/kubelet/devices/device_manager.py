@@ -12,7 +12,7 @@ in `device_hints`.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kubedev.api.messages import (
     AllocateRequest,
@@ -22,6 +22,7 @@ from kubedev.api.messages import (
     PreStartContainerRequest,
 )
 from kubedev.api.objects import Container, Pod
+from kubedev.api.values import replace
 from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
 from kubedev.kubelet.devices.capacity import get_capacity, list_and_watch
 from kubedev.kubelet.devices.checkpoint import read_checkpoint

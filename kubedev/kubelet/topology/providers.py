@@ -1,11 +1,12 @@
 """The managers that the topology manager asks, each as a hint provider over the whole kubelet's state."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from kubedev.api.messages import Conversation
 from kubedev.api.objects import Container, Pod
+from kubedev.api.values import replace
 from kubedev.kubelet.cpu import cpu_hints, cpu_manager
 from kubedev.kubelet.devices import device_hints, device_manager
 from kubedev.kubelet.devices.devices import DeviceManagerState

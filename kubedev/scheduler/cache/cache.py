@@ -10,10 +10,10 @@ Go: `pkg/scheduler/backend/cache/cache.go`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kubedev.api.objects import Node, Pod
-from kubedev.scheduler.cache.by_uid import PodsByUid
+from kubedev.api.values import SharedMap, replace, with_item, without_item
 from kubedev.scheduler.cache.node_tree import NodeTree, zone_key
 from kubedev.scheduler.node_info import NO_NODE, NodeInfo
 from kubedev.scheduler.queue.queued_pod import key_of
@@ -48,9 +48,9 @@ class Cache:
     """
 
     ttl: float = 0
-    nodes: Mapping[str, NodeInfo] = field(default_factory=dict)
-    pods: PodsByUid = field(default_factory=PodsByUid)
-    assumed: Mapping[str, AssumedPod] = field(default_factory=dict)
+    nodes: Mapping[str, NodeInfo] = field(default_factory=SharedMap)
+    pods: Mapping[str, Pod] = field(default_factory=SharedMap)
+    assumed: Mapping[str, AssumedPod] = field(default_factory=SharedMap)
     tree: NodeTree = field(default_factory=NodeTree)
 
     @classmethod
@@ -59,10 +59,10 @@ class Cache:
         cache = cls(ttl)
         for node in nodes:
             cache = cache.add_node(node)
-        infos, known = dict(cache.nodes), tuple(pods)
-        for pod in known:
+        infos, known = dict(cache.nodes), {pod.uid: pod for pod in pods}
+        for pod in known.values():
             infos[pod.node_name] = infos.get(pod.node_name, NodeInfo()).add_pod(pod)
-        return replace(cache, nodes=infos, pods=PodsByUid.of(known))
+        return replace(cache, nodes=SharedMap(infos), pods=SharedMap(known))
 
     # Pods
 
@@ -71,7 +71,7 @@ class Cache:
         if pod.uid in self.pods:
             raise CacheError(f"pod {described(pod)} is in the cache, so can't be assumed")
         cache = self._put(pod)
-        return replace(cache, assumed={**cache.assumed, pod.uid: AssumedPod(pod)})
+        return replace(cache, assumed=with_item(cache.assumed, pod.uid, AssumedPod(pod)))
 
     def finish_binding(self, pod: Pod, now: float) -> "Cache":
         """The API server answered, well or badly: from now on an assumed pod may expire. Go: `FinishBinding`."""
@@ -79,7 +79,7 @@ class Cache:
             return self
         deadline = None if self.ttl == 0 else now + self.ttl
         finished = replace(self.assumed[pod.uid], binding_finished=True, deadline=deadline)
-        return replace(self, assumed={**self.assumed, pod.uid: finished})
+        return replace(self, assumed=with_item(self.assumed, pod.uid, finished))
 
     def forget(self, pod: Pod) -> "Cache":
         """Take an assumption back. Go: `ForgetPod`."""
@@ -140,13 +140,13 @@ class Cache:
     def add_node(self, node: Node) -> "Cache":
         """A node came; pods that are already known to be on it are there. Go: `AddNode`."""
         info = self.nodes.get(node.name, NodeInfo()).with_node(node)
-        return replace(self, nodes={**self.nodes, node.name: info}, tree=self.tree.add(node))
+        return replace(self, nodes=with_item(self.nodes, node.name, info), tree=self.tree.add(node))
 
     def update_node(self, old: Node, new: Node) -> "Cache":
         """A node changed. Go: `UpdateNode`."""
         tree = self.tree if new.name in self.nodes else self.tree.add(new)
         info = self.nodes.get(new.name, NodeInfo()).with_node(new)
-        return replace(self, nodes={**self.nodes, new.name: info}, tree=tree.update(old, new))
+        return replace(self, nodes=with_item(self.nodes, new.name, info), tree=tree.update(old, new))
 
     def remove_node(self, node: Node) -> "Cache":
         """A node went; with pods on it, it stays as a ghost that no snapshot shows. Go: `RemoveNode`."""
@@ -155,11 +155,9 @@ class Cache:
             raise CacheError(f"node {node.name} is not found")
         if not info.name:
             raise CacheError(f'node "{node.name}" in group "{zone_key(node)}" was not found')
-        nodes = dict(self.nodes)
-        if info.pods:
-            nodes[node.name] = replace(info, node=NO_NODE)
-        else:
-            del nodes[node.name]
+        ghost = replace(info, node=NO_NODE)
+        nodes = self.nodes
+        nodes = with_item(nodes, node.name, ghost) if info.pods else without_item(nodes, node.name)
         return replace(self, nodes=nodes, tree=self.tree.remove(info.node))
 
     def snapshot(self) -> tuple[NodeInfo, ...]:
@@ -168,20 +166,21 @@ class Cache:
 
     def _put(self, pod: Pod) -> "Cache":
         info = self.nodes.get(pod.node_name, NodeInfo()).add_pod(pod)
-        return replace(self, nodes={**self.nodes, pod.node_name: info}, pods=self.pods.with_pod(pod))
+        return replace(
+            self,
+            nodes=with_item(self.nodes, pod.node_name, info),
+            pods=with_item(self.pods, pod.uid, pod),
+        )
 
     def _take(self, pod: Pod) -> "Cache":
         """Without the pod; a ghost goes with its last pod."""
-        nodes = dict(self.nodes)
-        info = nodes[pod.node_name].remove_pod(pod)
-        if info.pods or info.name:
-            nodes[pod.node_name] = info
-        else:
-            del nodes[pod.node_name]
+        nodes, name = self.nodes, pod.node_name
+        info = nodes[name].remove_pod(pod)
+        nodes = with_item(nodes, name, info) if info.pods or info.name else without_item(nodes, name)
         assumed = self.assumed
         if pod.uid in assumed:
-            assumed = {uid: one for uid, one in assumed.items() if uid != pod.uid}
-        return replace(self, nodes=nodes, pods=self.pods.without(pod.uid), assumed=assumed)
+            assumed = without_item(assumed, pod.uid)
+        return replace(self, nodes=nodes, pods=without_item(self.pods, pod.uid), assumed=assumed)
 
 
 def described(pod: Pod) -> str:

@@ -6,12 +6,14 @@ returns the queue afterwards, and adds the moves that it made to `moves`.
 Go: `pkg/scheduler/backend/queue/scheduling_queue.go`, `active_queue.go`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from kubedev.api.objects import Node, Pod
+from kubedev.api.values import SharedMap, replace
 from kubedev.scheduler.framework import Framework
 from kubedev.scheduler.preemption.nominator import Nominator
+from kubedev.scheduler.queue.active import ActiveQueue
 from kubedev.scheduler.queue.cluster_events import (
     FORCE_ACTIVATE,
     UNSCHEDULABLE_TIMEOUT,
@@ -54,9 +56,9 @@ class SchedulingQueue:
 
     framework: Framework
     durations: Durations = Durations()
-    active: Mapping[str, QueuedPod] = field(default_factory=dict)
-    backoff: Mapping[str, QueuedPod] = field(default_factory=dict)
-    unschedulable: Mapping[str, QueuedPod] = field(default_factory=dict)
+    active: ActiveQueue = field(default_factory=ActiveQueue)
+    backoff: SharedMap[str, QueuedPod] = field(default_factory=SharedMap)
+    unschedulable: SharedMap[str, QueuedPod] = field(default_factory=SharedMap)
     """The gated pods too, as in Go: `QueuedPod.gated` tells them apart."""
     in_flight: tuple[InFlight, ...] = ()
     nominator: Nominator = field(default_factory=Nominator)
@@ -98,7 +100,7 @@ class SchedulingQueue:
 
     def without_moves(self) -> "SchedulingQueue":
         """The same, with nothing moved yet."""
-        return replace(self, moves=())
+        return replace(self, moves=()) if self.moves else self
 
     def place_of(self, key: str) -> Place:
         """Where the pod with this `namespace/name` is."""
@@ -147,8 +149,7 @@ class SchedulingQueue:
     def pop(self) -> tuple["SchedulingQueue", QueuedPod | None]:
         """Take the next active pod: this is one more attempt, and it is in flight. Go: `activeQueue.pop`."""
         work = Work(self, 0)
-        while work.active:
-            queued = min(work.active.values(), key=sort_key)
+        while (queued := work.active.first()) is not None:
             work.move(queued, Place.ACTIVE, Trigger.POPPED, Place.IN_FLIGHT)
             if not any(is_pod(entry, queued.pod.uid) for entry in work.line):
                 nobody: frozenset[str] = frozenset()

@@ -3,11 +3,11 @@
 Go: `pkg/scheduler/backend/queue/scheduling_queue.go`.
 """
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from kubedev.api.objects import Node, Pod
+from kubedev.api.values import replace
 from kubedev.scheduler.queue.cluster_events import ClusterEvent
 from kubedev.scheduler.queue.queue_transitions import TRANSITIONS, Move, Place, Trigger
 from kubedev.scheduler.queue.queued_pod import InFlight, QueuedPod, is_pod, key_of
@@ -24,8 +24,8 @@ class Work:
 
     def __init__(self, before: "SchedulingQueue", now: float) -> None:
         self.before, self.now = before, now
-        self.active, self.backoff = dict(before.active), dict(before.backoff)
-        self.unschedulable = dict(before.unschedulable)
+        self.active, self.backoff = before.active, before.backoff
+        self.unschedulable = before.unschedulable
         self.line = list(before.in_flight)
         self.nominator = before.nominator
         self.moves = list(before.moves)
@@ -48,14 +48,19 @@ class Work:
             if target not in TRANSITIONS.get((source, trigger), ()):
                 raise RuntimeError(f"no such move: {queued.key} from {source} to {target} by {trigger}")
             self.moves.append(Move(queued.key, source, trigger, target, why))
-        for waiting in (self.active, self.backoff, self.unschedulable):
-            waiting.pop(queued.key, None)
+        key = queued.key
+        if key in self.active:
+            self.active = self.active.without(key)
+        if key in self.backoff:
+            self.backoff = self.backoff.without(key)
+        if key in self.unschedulable:
+            self.unschedulable = self.unschedulable.without(key)
         if target is Place.ACTIVE:
-            self.active[queued.key] = queued
+            self.active = self.active.with_pod(queued)
         elif target is Place.BACKOFF:
-            self.backoff[queued.key] = queued
+            self.backoff = self.backoff.with_item(key, queued)
         elif target in (Place.UNSCHEDULABLE, Place.GATED):
-            self.unschedulable[queued.key] = queued
+            self.unschedulable = self.unschedulable.with_item(key, queued)
 
     def enter(self, queued: QueuedPod, source: Place, trigger: Trigger, why: str = "") -> None:
         """Activate the pod, unless a PreEnqueue plugin holds it. Go: `PriorityQueue.moveToActiveQ`."""
@@ -128,8 +133,9 @@ class Work:
         if place is Place.OUTSIDE:
             self.enter(QueuedPod(new, self.now), place, Trigger.POD_UPDATED)
             return
-        waiting = {Place.ACTIVE: self.active, Place.BACKOFF: self.backoff}.get(place, self.unschedulable)
-        queued = replace(waiting[key_of(new)], pod=new)
+        waiting: dict[Place, Mapping[str, QueuedPod]]
+        waiting = {Place.ACTIVE: self.active, Place.BACKOFF: self.backoff}
+        queued = replace(waiting.get(place, self.unschedulable)[key_of(new)], pod=new)
         self.nominator = self.nominator.update(old, new)
         if place in (Place.ACTIVE, Place.BACKOFF):
             self.move(queued, place, Trigger.POD_UPDATED, place)

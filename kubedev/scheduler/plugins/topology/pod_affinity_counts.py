@@ -5,9 +5,10 @@ Go: `pkg/scheduler/framework/plugins/interpodaffinity/{filtering,scoring}.go`.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kubedev.api.objects import Node, Pod
+from kubedev.api.values import replace
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.topology.pod_affinity_terms import (

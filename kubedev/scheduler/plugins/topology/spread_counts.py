@@ -5,10 +5,11 @@ Go: `pkg/scheduler/framework/plugins/podtopologyspread/{filtering,scoring}.go`.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kubedev.api.objects import Node, Pod
+from kubedev.api.values import replace
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.topology.spread_constraints import (
     HOSTNAME,

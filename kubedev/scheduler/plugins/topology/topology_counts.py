@@ -4,7 +4,9 @@ A domain is a node label's key and value: `topology.kubernetes.io/zone` and `z1`
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from kubedev.api.values import replace
 
 __all__ = ["TopologyCounts"]
 
