@@ -5,15 +5,12 @@ over gRPC or in memory, and posts what comes of them as further events.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kubedev.api.messages import Answer, Call, Device, RegisterRequest
 from kubedev.api.objects import Condition, Node, Pod, ResourceList
 from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
+from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.pressure.usage import Summary
-
-if TYPE_CHECKING:
-    from kubedev.kubelet.config import KubeletConfig
 
 __all__ = [
     "Answered",
@@ -132,7 +129,7 @@ class KubeletRestarted:
 
     checkpoint: str | None
     reboot: bool = False
-    config: "KubeletConfig | None" = None
+    config: KubeletConfig | None = None
 
 
 @dataclass(frozen=True, slots=True)

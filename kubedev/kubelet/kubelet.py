@@ -15,10 +15,9 @@ from kubedev.api.messages import Answer, Call, Conversation
 from kubedev.api.objects import Pod
 from kubedev.api.values import replace
 from kubedev.kubelet import pod_resources
-from kubedev.kubelet.admission import Admission, admit
+from kubedev.kubelet.admission import admit
 from kubedev.kubelet.devices import device_manager, registration
 from kubedev.kubelet.devices.capacity import pods_to_update
-from kubedev.kubelet.devices.run_options import start_container
 from kubedev.kubelet.events import (
     Answered,
     Ask,
@@ -48,6 +47,7 @@ from kubedev.kubelet.memory.memory_manager import add_container
 from kubedev.kubelet.node_status import restart, write_node_status
 from kubedev.kubelet.pod_status import evict, evicted, status, tell, with_pod
 from kubedev.kubelet.pods import (
+    Admission,
     PodRecord,
     all_have_run,
     ended,
@@ -58,6 +58,7 @@ from kubedev.kubelet.pods import (
     to_start,
     to_stop,
 )
+from kubedev.kubelet.starting import start_container
 from kubedev.kubelet.topology.providers import within
 
 __all__ = ["KubeletState", "Talk", "new_kubelet", "step"]

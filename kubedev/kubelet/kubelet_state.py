@@ -14,8 +14,7 @@ from kubedev.kubelet.memory.memory_manager import MemoryManagerState
 from kubedev.kubelet.pods import PodRecord
 from kubedev.kubelet.pressure.eviction import EvictionRound
 from kubedev.kubelet.topology.hints import TopologyHint
-from kubedev.kubelet.topology.providers import CPUProvider, DeviceProvider, MemoryProvider
-from kubedev.kubelet.topology.topology import AffinityStore, HintProvider, TopologyManager
+from kubedev.kubelet.topology.topology import AffinityStore, TopologyManager
 
 __all__ = ["Effects", "KubeletState", "Stepped", "Talk", "new_kubelet"]
 
@@ -40,11 +39,11 @@ class Talk:
 class KubeletState:
     """A kubelet as a value.
 
-    `pods` are in the order of their arrival, by uid; `waiting` is what the sync loop has still to take, one after
-    another; `talks` are by call id. `found` are pods of before a restart, as the runtime has them, until they are
-    bound again. `node` is the kubelet's view of its own node object. `providers` are asked for
-    hints and devices in this order. `making_room` is the critical pod whose admission waits for pods to end,
-    `look` the eviction manager's latest look, with the state it left.
+    `pods` are in the order of their arrival, by uid; `waiting` is what the sync loop has still to take, one
+    after another; `talks` are by call id. `found` are pods of before a restart, as the runtime has them,
+    until they are bound again. `node` is the kubelet's view of its own node object. `making_room` is the
+    critical pod whose admission waits for pods to end, `look` the eviction manager's latest look, with the
+    state it left.
     """
 
     node: Node
@@ -67,11 +66,6 @@ class KubeletState:
     def active_pods(self) -> tuple[Pod, ...]:
         """The pods that may hold devices, the one being admitted among them."""
         return tuple(r.pod for r in self.pods.values() if r.active)
-
-    @property
-    def providers(self) -> "tuple[HintProvider[KubeletState], ...]":
-        """The managers of resources, in the order in which the topology manager asks them."""
-        return (DeviceProvider(), CPUProvider(), MemoryProvider())
 
     def with_affinity(self, pod_uid: str, container: str, hint: TopologyHint) -> "KubeletState":
         """The state with this affinity in its store."""

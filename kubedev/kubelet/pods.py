@@ -11,11 +11,14 @@ from typing import Literal
 
 from kubedev.api.objects import Container, Pod
 from kubedev.api.values import replace
-from kubedev.kubelet.admission import Admission
+from kubedev.kubelet.pressure.critical_preemption import Preemption
+from kubedev.kubelet.topology.topology import TopologyAdmission
+from kubedev.scheduler.plugins.fits import InsufficientResource
 
 __all__ = [
     "GONE_WITH_THE_MACHINE",
     "POD_PHASES",
+    "Admission",
     "BackOff",
     "Phase",
     "PodRecord",
@@ -58,6 +61,22 @@ POD_PHASES: Mapping[tuple[Phase, str], Phase] = {
 INITIAL_BACK_OFF = 10.0
 MAX_BACK_OFF = 300.0
 GONE_WITH_THE_MACHINE = 255  # what containerd says of a container that ran when the machine went down
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The kubelet's answer to a pod: `reason` and `message` are those of the pod's status, empty if admitted.
+
+    `topology` has the merges and every provider's allocation, container by container; `insufficient` is what the
+    predicates found short, `preemption` who has to go so that a critical pod comes in all the same.
+    """
+
+    admit: bool
+    reason: str = ""
+    message: str = ""
+    topology: TopologyAdmission = TopologyAdmission()
+    insufficient: tuple[InsufficientResource, ...] = ()
+    preemption: Preemption = Preemption()
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from kubedev.kubelet.kubelet_state import KubeletState, new_kubelet
 from kubedev.kubelet.pods import Phase, PodRecord
 from kubedev.kubelet.topology.hints import ResourceHints
 from kubedev.kubelet.topology.merge import NUMAInfo
+from kubedev.kubelet.topology.providers import PROVIDERS
 from kubedev.kubelet.topology.topology import (
     BEST_EFFORT,
     NONE,
@@ -186,7 +187,7 @@ class Machine:
         """What each resource answers to a container that asks for so many: `machine.hints(gpu=2, cpu=4)`."""
         pod = pod_asking("new", asked)
         state, found = _with_pod(self.kubelet, pod, "Admitting"), list[ResourceHints]()
-        for provider in state.providers:
+        for provider in PROVIDERS:
             state, answer = provider.get_topology_hints(state, pod, pod.containers[0])
             found += answer.values()
         return tuple(found)
@@ -199,14 +200,14 @@ class Machine:
         """What a policy makes of the hints for one container."""
         pod = pod_asking("new", asked)
         state = _with_pod(self.kubelet, pod, "Admitting")
-        return align(self.manager(policy), state, pod, pod.containers[0], state.providers)[1].decision
+        return align(self.manager(policy), state, pod, pod.containers[0], PROVIDERS)[1].decision
 
     def admit(
         self, pod: Pod, policy: str = NONE, scope: str = "container"
     ) -> tuple["Machine", TopologyAdmission]:
         """The machine after the topology manager's admission of a pod, with all that was decided."""
         state = _with_pod(self.kubelet, pod, "Admitting")
-        state, admission = converse(admit(self.manager(policy, scope), state, pod, state.providers), _answer)
+        state, admission = converse(admit(self.manager(policy, scope), state, pod, PROVIDERS), _answer)
         return Machine(_with_pod(state, pod, "Failed" if admission.refusal else "Running")), admission
 
     # Inside

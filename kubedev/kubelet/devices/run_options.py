@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kubedev.api.messages import DeviceSpec, Mount, Pairs
-from kubedev.api.objects import Container, Pod
 from kubedev.kubelet.devices.devices import PodDevices
-from kubedev.kubelet.events import StartContainer
 
-__all__ = ["Conflict", "DeviceRunContainerOptions", "device_run_container_options", "start_container"]
+__all__ = ["Conflict", "DeviceRunContainerOptions", "device_run_container_options"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +86,3 @@ def _first(kind: str, settings: Iterable[Setting[T]], conflicts: list[Conflict])
         if first != value:
             conflicts.append(Conflict(kind, key, resource, first, value))
     return tuple(setting for _, setting in kept.values())
-
-
-def start_container(
-    pod: Pod, container: Container, options: DeviceRunContainerOptions | None
-) -> StartContainer:
-    """The CRI request: the plugins' environment first, then the pod's own.
-
-    A runtime takes the last of two variables with one name, so the pod's wins.
-    """
-    options = options or DeviceRunContainerOptions()
-    return StartContainer(
-        pod.uid,
-        container.name,
-        envs=(*options.envs, *container.envs),
-        mounts=tuple((m.host_path, m.container_path, m.read_only) for m in options.mounts),
-        devices=tuple((d.host_path, d.container_path, d.permissions) for d in options.devices),
-        annotations=options.annotations,
-        cdi_devices=options.cdi_devices,
-    )
