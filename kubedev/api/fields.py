@@ -122,17 +122,26 @@ class Fields:
 
     def quantities(self, key: str) -> dict[str, Quantity]:
         """Quantities by resource name."""
-        child, result = self.child(key), {}
-        for name, value in child.values.items():
-            try:
-                result[str(name)] = Quantity.from_json(value)
-            except QuantityError as error:
-                raise FieldError(
-                    f"{child.path}[{name}]",
-                    f"Invalid value: {shown(value)}: {error}: write a number with a suffix of Kubernetes, "
-                    "such as 500m, 2, 1.5Gi",
-                ) from None
-        return result
+        child = self.child(key)
+        return {
+            str(name): read_quantity(value, f"{child.path}[{name}]") for name, value in child.values.items()
+        }
+
+    def quantity(self, key: str) -> Quantity:
+        """One quantity; absent is zero."""
+        return read_quantity(self.values.get(key), self.at(key))
+
+
+def read_quantity(value: object, path: str) -> Quantity:
+    """A quantity as it stands in a manifest, or FieldError."""
+    try:
+        return Quantity.from_json(value)
+    except QuantityError as error:
+        raise FieldError(
+            path,
+            f"Invalid value: {shown(value)}: {error}: write a number with a suffix of Kubernetes, "
+            "such as 500m, 2, 1.5Gi",
+        ) from None
 
 
 def expected(what: str, value: object) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from kubedev.api.fields import FieldError, Fields
+from kubedev.api.fields import Fields
 from kubedev.api.objects import DEFAULT_NAMESPACE, Labels, Manifest, OwnerReference
 from kubedev.api.quantity import Quantity
 from kubedev.api.selectors import LabelSelector, NodeSelectorTerm
@@ -334,9 +334,4 @@ StorageObject = (
 
 def _quantity(fields: Fields, key: str) -> Quantity | None:
     """The quantity in a field, None where there is none."""
-    if not fields.has(key):
-        return None
-    try:
-        return Fields({"": {key: fields.values[key]}}).quantities("")[key]
-    except FieldError as error:
-        raise FieldError(fields.at(key), error.problem) from None
+    return fields.quantity(key) if fields.has(key) else None

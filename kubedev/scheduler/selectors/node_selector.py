@@ -23,6 +23,7 @@ __all__ = [
     "PreferredTerm",
     "RequiredNodeAffinity",
     "Term",
+    "parse_node_selector",
     "parse_preferred_terms",
     "parse_required_terms",
     "required_node_affinity",
@@ -87,6 +88,17 @@ def parse_required_terms(terms: Sequence[NodeSelectorTerm]) -> tuple[Term, ...]:
     return tuple(
         _parse_term(term, f"nodeSelectorTerms[{i}]") for i, term in enumerate(terms) if not _is_empty(term)
     )
+
+
+def parse_node_selector(terms: Sequence[NodeSelectorTerm]) -> tuple[Term, ...]:
+    """The terms of a node selector that is an object's own: SelectorError where one cannot be understood.
+
+    Go: `NewNodeSelector`.
+    """
+    parsed = parse_required_terms(terms)
+    if errors := [error for term in parsed for error in term.errors]:
+        raise SelectorError(errors)
+    return parsed
 
 
 def parse_preferred_terms(terms: Sequence[PreferredSchedulingTerm]) -> tuple[PreferredTerm, ...]:

@@ -1,0 +1,16 @@
+"""CEL, as far as selectors of devices need it: a text is parsed, checked for types, and asked of one device.
+
+`compile_selector` makes a Selector of a text, and `Selector.matches` asks it of a device. Modules: `syntax` (the tree
+and its parser), `lexer`, `types`, `functions` (what can be called), `checker`, `evaluation`, `semver`, `selector`.
+
+Left out: the cost limits, optional values (`.?`), comprehensions with two variables, and the functions on dates,
+URLs, IP addresses, regular expressions, formats and sets.
+
+Go: `k8s.io/dynamic-resource-allocation/cel/compile.go`, `github.com/google/cel-go`.
+"""
+
+from kubedev.api.cel.functions import EvaluationError
+from kubedev.api.cel.lexer import CompileError
+from kubedev.api.cel.selector import Selector, compile_selector
+
+__all__ = ["CompileError", "EvaluationError", "Selector", "compile_selector"]
