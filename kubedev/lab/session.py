@@ -43,7 +43,7 @@ from kubedev.lab.scheduler_config import SchedulerConfig, configured, unhandled
 from kubedev.scheduler.configuration.loading import Configuration
 from kubedev.views.catalogue import say
 from kubedev.wire.backends import world
-from kubedev.wire.sockets import have_unix_sockets
+from kubedev.wire.sockets import have_grpc
 
 if TYPE_CHECKING:
     from kubedev.lab.panel import Draw, Panel
@@ -68,13 +68,13 @@ class Lab(Nodes):
     """A cluster to experiment with. A lab of the same name that is still open is closed first, and the oldest one
     where too many are.
 
-    `nodes` is how many there are at the start: over gRPC at most four, in memory at most 5,000. `transport` is
-    `grpc` (real sockets, real processes) or `memory`; with `plugins="thread"` the plugins run in this process.
-    `config` is every kubelet's: its policies, its machine, and switches such as
-    `KubeletConfig(switches=frozenset({"121994"}))`, or a KubeletConfiguration, a path or YAML text, of which `notes`
-    say what counts for nothing. `scheduler` is the scheduler's configuration, a path or YAML text;
-    `scheduler_plugins` are classes that it can name (`kubedev.scheduler.configuration.own_plugins` says what they
-    look like).
+    `nodes` is how many there are at the start: over gRPC at most four, in memory at most 5,000. `transport`
+    is `grpc` (real sockets, real processes; in memory where there is no gRPC, and every picture says so) or
+    `memory`; with `plugins="thread"` the plugins run in this process. `config` is every kubelet's: its
+    policies, its machine, and switches such as `KubeletConfig(switches=frozenset({"121994"}))`, or a
+    KubeletConfiguration, a path or YAML text, of which `notes` say what counts for nothing. `scheduler` is
+    the scheduler's configuration, a path or YAML text; `scheduler_plugins` are classes that it can name
+    (`kubedev.scheduler.configuration.own_plugins` says what they look like).
     """
 
     def __init__(
@@ -114,8 +114,8 @@ class Lab(Nodes):
 
     @property
     def real(self) -> bool:
-        """Whether the live run has sockets and processes: not in memory, nor where there are no unix sockets."""
-        return self._transport == "grpc" and have_unix_sockets()
+        """Whether the live run has sockets and processes: not in memory, nor where there is no gRPC."""
+        return self._transport == "grpc" and have_grpc()
 
     @contextmanager
     def recorded(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from kubedev.cluster.state import PluginState
 from kubedev.deviceplugin.plugin import Plugin
 from kubedev.wire.memory import MemoryPlugin, MemoryTransport
 from kubedev.wire.runtime import MemoryRuntime, ProcessRuntime, Runtime
-from kubedev.wire.sockets import have_unix_sockets, private_directory
+from kubedev.wire.sockets import have_grpc, private_directory
 from kubedev.wire.transport import OnPluginEvent, PluginHandle, Reply, Transport
 from kubedev.wire.world import World, endpoint_of
 
@@ -27,7 +27,7 @@ def _plugin(plugin: PluginState) -> Plugin:
 
 
 class MemoryBackend:
-    """No socket and no process: for forks, and for platforms without unix sockets."""
+    """No socket and no process: for forks, and for where there is no gRPC."""
 
     adopts = True
 
@@ -95,7 +95,7 @@ class RealBackend:
 def world(
     transport: Literal["grpc", "memory"] = "grpc", plugins: Literal["process", "thread"] = "process"
 ) -> World:
-    """A world of the wanted kind; in memory where there are no unix sockets, whatever was wanted."""
-    if transport == "memory" or not have_unix_sockets():
+    """A world of the wanted kind; in memory where there is no gRPC, whatever was wanted."""
+    if transport == "memory" or not have_grpc():
         return World(MemoryBackend())
     return World(RealBackend(plugins))

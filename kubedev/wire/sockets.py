@@ -9,6 +9,7 @@ import socket
 import stat
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 from kubedev.wire.owned import owned_folder
@@ -19,6 +20,7 @@ __all__ = [
     "MAX_SOCKET_PATH",
     "SocketDirectoryError",
     "check_socket_path",
+    "have_grpc",
     "have_unix_sockets",
     "is_live",
     "is_socket",
@@ -41,6 +43,11 @@ class SocketDirectoryError(Exception):
 def have_unix_sockets() -> bool:
     """Whether gRPC can use unix sockets here; where not (Windows, a browser), memory.py steps in."""
     return hasattr(socket, "AF_UNIX") and sys.platform not in ("win32", "emscripten")
+
+
+def have_grpc() -> bool:
+    """Whether labs can be real here: there are unix sockets, and grpcio is installed."""
+    return have_unix_sockets() and find_spec("grpc") is not None
 
 
 def require_unix_sockets() -> None:

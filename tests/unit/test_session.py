@@ -219,11 +219,11 @@ def test_step_refuses_an_event_out_of_turn(lab: Lab) -> None:
         step(states[-1].state, e.SchedulerTurn())
 
 
-def test_u17_without_unix_sockets_the_memory_steps_in_and_the_picture_says_so(
+def test_u17_without_grpc_the_memory_steps_in_and_the_picture_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("kubedev.wire.backends.have_unix_sockets", lambda: False)
-    monkeypatch.setattr("kubedev.lab.session.have_unix_sockets", lambda: False)
+    monkeypatch.setattr("kubedev.wire.backends.have_grpc", lambda: False)
+    monkeypatch.setattr("kubedev.lab.session.have_grpc", lambda: False)
     with Lab("windows") as lab:
         lab.plugin(GPU, 4)
         lab.apply(pod("web", 2))

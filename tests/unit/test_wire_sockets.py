@@ -127,3 +127,9 @@ def test_u17_without_unix_sockets_the_memory_steps_in(
     with pytest.raises(SocketDirectoryError, match="in-memory transport"):
         prepare(str(directory / "a"))
     assert not (directory / "a").exists()
+
+
+def test_there_is_no_grpc_where_its_package_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sockets.have_grpc()
+    monkeypatch.setitem(sys.modules, "grpc", None)  # as Python marks what cannot be imported
+    assert not sockets.have_grpc()
