@@ -160,7 +160,7 @@ def load(
     except YAMLError as error:
         hint = template_hint(text)
         if error.syntax and not hint:
-            hint = ": mend the file there; is it cut off, or indented with tabs?"
+            hint = ": mend it there; is it cut off, or indented with tabs?"
         raise ManifestError(source, 0, f"error converting YAML to JSON: yaml: {error}{hint}") from None
     except RecursionError:
         raise ManifestError(source, 0, "the YAML is nested too deeply: is this a manifest?") from None

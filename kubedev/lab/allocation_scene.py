@@ -57,7 +57,7 @@ Prefer = Callable[[ContainerPreferredAllocationRequest], Iterable[str]]
 
 _IDS = tuple(f"d{i}" for i in range(8))
 _IN_USE = ("d1", "d6", "d2", "d5", "d0", "d7")
-_SICK = ("d4", "d3", "d6")
+_UNHEALTHY = ("d4", "d3", "d6")
 _REUSABLE = ("d7", "d3")
 _POD, _CONTAINER = "web", "main"
 R = TypeVar("R")
@@ -79,13 +79,13 @@ class AllocationScene:
 
 
 def allocation_scene(
-    needed: int = 2, in_use: int = 0, sick: int = 0, reusable: int = 0, moment: str = "first"
+    needed: int = 2, in_use: int = 0, unhealthy: int = 0, reusable: int = 0, moment: str = "first"
 ) -> AllocationScene:
-    """A container asks for `needed` devices while others use some, some are sick, some are left by init containers.
+    """A container asks for `needed` devices while some are in use, some unhealthy, some left by init containers.
 
     `moment` is one of MOMENTS: it says what the kubelet knows of the container already.
     """
-    bad = frozenset(_IDS if moment == "all sick" else _SICK[:sick])
+    bad = frozenset(_IDS if moment == "all unhealthy" else _UNHEALTHY[:unhealthy])
     left = frozenset(_REUSABLE[:reusable])
     used = frozenset(_IN_USE[:in_use]) | left
     devices = {id_: Device(id_, UNHEALTHY if id_ in bad else HEALTHY, (int(id_[1]) // 4,)) for id_ in _IDS}
@@ -99,24 +99,26 @@ def allocation_scene(
         clients={RESOURCE: 1},
         endpoints={RESOURCE: 1},
     )
-    free = [id_ for id_ in _IDS if id_ not in used | bad]
     request = DeviceRequest(_POD, _CONTAINER, RESOURCE, needed)
-    return AllocationScene(_at(moment, state, free, needed), request, left)
+    return AllocationScene(_at(moment, state, needed), request, left)
 
 
-def _at(moment: str, state: DeviceManagerState, free: list[str], needed: int) -> DeviceManagerState:
+def _at(moment: str, state: DeviceManagerState, needed: int) -> DeviceManagerState:
+    """The state with what the container has already: free devices first, then in place of others' ones."""
+    healthy, used = state.healthy_devices[RESOURCE], state.allocated_devices[RESOURCE]
+    ids = sorted(_IDS, key=lambda id_: (id_ not in healthy, id_ in used, id_))
     match moment:
         case "held":
-            return _holding(state, free[:needed])
+            return _holding(state, ids[:needed])
         case "held more":
-            return _holding(state, (free + list(_IDS))[: needed + 1])
-        case "held sick":
-            lost, held = frozenset(free[:1]), _holding(state, free[:needed])
-            healthy = {RESOURCE: held.healthy_devices[RESOURCE] - lost}
-            unhealthy = {RESOURCE: held.unhealthy_devices[RESOURCE] | lost}
-            return replace(held, healthy_devices=healthy, unhealthy_devices=unhealthy)
+            return _holding(state, ids[: needed + 1 if needed < len(ids) else needed - 1])
+        case "held unhealthy":
+            lost, held = frozenset(ids[:1]), _holding(state, ids[:needed])
+            healthy_now = {RESOURCE: held.healthy_devices[RESOURCE] - lost}
+            unhealthy_now = {RESOURCE: held.unhealthy_devices[RESOURCE] | lost}
+            return replace(held, healthy_devices=healthy_now, unhealthy_devices=unhealthy_now)
         case "runs":
-            held = _holding(state, free[:needed])
+            held = _holding(state, ids[:needed])
             return replace(held, sources_ready=False, running={_POD: frozenset({_CONTAINER})})
         case "not registered":
             return replace(state, healthy_devices={}, unhealthy_devices={})
@@ -205,14 +207,14 @@ def draw_allocation(
     needed: int = 2,
     mask: int = 0,
     in_use: int = 0,
-    sick: int = 0,
+    unhealthy: int = 0,
     reusable: int = 0,
     plugin: str = "honest",
     moment: str = "first",
     follow: str = "",
 ) -> Picture:
     """The sets of a decision, for `explore`; a mask of 0 is none."""
-    scene = allocation_scene(needed, in_use, sick, reusable, moment)
+    scene = allocation_scene(needed, in_use, unhealthy, reusable, moment)
     affinity = mask or None
     decision = decide(scene, affinity, plugin)
     if not decision.sets.in_use:  # settled before any set was made; what is held is held all the same
@@ -259,7 +261,7 @@ PLUGINS = {say(f"plugin.{name}"): name for name in ("honest", *_PREFER, "not ask
 
 MOMENTS = {
     say(f"moment.{name}"): name
-    for name in ("first", "held", "held more", "held sick", "runs", "not registered", "all sick")
+    for name in ("first", "held", "held more", "held unhealthy", "runs", "not registered", "all unhealthy")
 }
 """What the kubelet knows of the container when it is asked."""
 
@@ -267,7 +269,7 @@ KNOBS = {
     "needed": range(1, 9),
     "mask": MASKS,
     "in_use": range(7),
-    "sick": range(4),
+    "unhealthy": range(4),
     "reusable": range(3),
     "plugin": PLUGINS,
     "moment": MOMENTS,
@@ -277,13 +279,13 @@ KNOBS = {
 
 FRAMES: tuple[Mapping[str, object], ...] = (
     {"needed": 2},
-    {"needed": 2, "in_use": 2, "sick": 1},
-    {"needed": 2, "in_use": 2, "sick": 1, "mask": 0b10},
+    {"needed": 2, "in_use": 2, "unhealthy": 1},
+    {"needed": 2, "in_use": 2, "unhealthy": 1, "mask": 0b10},
     {"needed": 3, "in_use": 1, "mask": 0b01, "plugin": "not on offer"},
     {"needed": 4, "in_use": 1, "mask": 0b01},
     {"needed": 3, "reusable": 2, "follow": "d7"},
     {"needed": 2, "plugin": "error"},
-    {"needed": 7, "in_use": 2, "sick": 1},
-    {"needed": 2, "moment": "held sick"},
+    {"needed": 7, "in_use": 2, "unhealthy": 1},
+    {"needed": 2, "moment": "held unhealthy"},
 )
 """Settings that a page without a kernel steps through."""

@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from kubedev.api.manifests import ManifestError
+from kubedev.cluster.history import History
 from kubedev.cluster.state import ClusterState
 from kubedev.lab.actions import carry_out, line_of_code
 from kubedev.lab.applying import manifests
@@ -60,9 +62,15 @@ class Panel(Stage):
     """A lab's stage. It follows the lab until `sleep`, and keeps the history that there was."""
 
     def __init__(
-        self, lab: "Lab", draw: "Draw | None" = None, paced: bool = True, since: int | None = None
+        self,
+        lab: "Lab",
+        draw: "Draw | None" = None,
+        paced: bool = True,
+        since: int | None = None,
+        title: str = "",
     ) -> None:
-        self.lab = lab
+        self.lab, self._title = lab, title
+        self._setting = [done.action for done in lab.actions]  # what was done before there was a picture
         self._drawing = draw or draw_path
         self._takes = inspect.signature(self._drawing).parameters.keys() & {"width", "node"}
         self._width, self._node = WIDE, ""
@@ -79,7 +87,10 @@ class Panel(Stage):
             mode=self._mode(),
             play=paced,
             forms=forms(),
-            bar=[(say("panel.clock", seconds=s), {"do": "advance", "seconds": s}) for s in (10, 301)],
+            bar=[
+                *((say("panel.clock", seconds=s), {"do": "advance", "seconds": s}) for s in (10, 301)),
+                (say("frame.start-over"), {"do": "start_over"}),
+            ],
             on_action=self._acted,
             on_seek=self._went,
             on_width=self._measured,
@@ -130,6 +141,7 @@ class Panel(Stage):
         new = state.messages[len(before) :]
         how: dict[str, Any] = {"width": self._width, "node": self._node}
         picture = self._drawing(self.lab, step, **{name: how[name] for name in self._takes})
+        picture = replace(picture, title=self._title or picture.title)
         clock = say("frame.clock", now=f"{state.now:g}")
         if not new or new[-1].source != "you" or new[-1].key in _BY_ITSELF:
             return Frame(picture, clock=clock)
@@ -179,7 +191,8 @@ class Panel(Stage):
         if self._player.stopped:
             self.report(say("panel.asleep"), control)
             return
-        state = self._states[at] if at < len(self._states) else None
+        # At the end the reader is at the newest state, whatever comes before the action is done.
+        state = self._states[at] if at < len(self._states) - 1 else None
         self._work.submit(self._carry_out, action, state, control)
 
     def _carry_out(self, action: Mapping[str, Any], state: ClusterState | None, control: str) -> None:
@@ -189,19 +202,36 @@ class Panel(Stage):
             if action.get("do") == "show_node":
                 self._node = str(action["node"])
                 return self._redraw()
+            if action.get("do") == "start_over":
+                return self.start_over()
             if action.get("do") not in ("back_to_live", "go_live", "reset"):
                 self._look_at(state)
+            before = self.lab.forked_at, self.lab.history
             note = self._note(carry_out(self.lab, self._meant(action)))
+            note = f"{self._forked(*before)} {note}".strip()
             self.report(note or self._refused(action), control, error=not note)
         except Exception as error:
-            self.report(
-                str(error.args[0]) if isinstance(error, KeyError) else str(error) or repr(error), control
-            )
+            said = str(error.args[0]) if isinstance(error, KeyError) else str(error) or repr(error)
+            mend = f" {say('frame.mend')}" if isinstance(error, ManifestError) else ""
+            self.report(said + mend, control)
+
+    def start_over(self) -> None:
+        """Begin the lab anew, and do again what had been done before the picture stood there."""
+        self.lab.reset()
+        for action in self._setting:
+            carry_out(self.lab, action)
+
+    def _forked(self, forked_at: int | None, history: History) -> str:
+        """What is to be said where acting has begun a fork."""
+        lab = self.lab
+        if lab.forked_at is None or (lab.forked_at == forked_at and lab.history is history):
+            return ""
+        return say("frame.forked", at=sum(step <= lab.forked_at for step in self._steps()) - 1)
 
     def _look_at(self, state: ClusterState | None) -> None:
         history = self.lab.history
         step = next((i for i in range(history.first, len(history)) if history[i].state is state), None)
-        if step is not None and step != self.lab.position and state is not self._states[-1]:
+        if step is not None and step != self.lab.position:
             self._looking = next(i for i, known in enumerate(self._states) if known is state)
             self.lab.seek(step)
 

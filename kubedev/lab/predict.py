@@ -163,11 +163,15 @@ class Gap:
     def sentence(self) -> str:
         """The gap in a sentence or two."""
         gaps = [
-            say("predict.gap.one", what=_words(name), said=said, right=_shown(right))
+            say(f"predict.gap.{self._kind(said)}", what=_head(name), said=said, right=_shown(right))
             for name, said, right, _ in self.rows
             if said is not None and said not in right
         ]
         return " ".join(gaps) or say("predict.gap.none")
+
+    def _kind(self, said: Value) -> str:
+        """How a gap is said: of one field its name is not needed, as the question has said it."""
+        return "many" if len(self._facts) > 1 else "yes-no" if said in ("yes", "no") else "one"
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         return self._prediction._shown().bundle(self._repr_html_(), repr(self), **options)
@@ -203,6 +207,12 @@ def _verdict(said: Value | None, right: Collection[Value]) -> str:
 def _words(name: str) -> str:
     """A field's name as it is shown: `first_list` is "first list"; a resource's name stays as it is."""
     return name if "/" in name else name.replace("_", " ")
+
+
+def _head(name: str) -> str:
+    """The same at the beginning of a sentence: what is a name or a mask stays as it is."""
+    words = _words(name)
+    return words[:1].upper() + words[1:] if words.replace(" ", "").isalpha() else words
 
 
 def _right(fact: Value | Collection[Value]) -> tuple[Value, ...]:

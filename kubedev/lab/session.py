@@ -303,25 +303,32 @@ class Lab(Nodes):
         self.do(e.KubeletStopped(node_name(self.state, node), reboot))
 
     def show(
-        self, draw: "Draw | None" = None, paced: bool = True, since: int | None = None, status: bool = True
+        self,
+        draw: "Draw | None" = None,
+        paced: bool = True,
+        since: int | None = None,
+        status: bool = True,
+        title: str = "",
     ) -> "Panel":
         """The live picture with its buttons; `draw(lab, step)` draws another one than the path.
 
         `paced`: messages are shown one after another. `since` is the step of the history to begin with.
-        Without `status` the picture leaves out what the node's status says: it may be what is asked.
+        Without `status` the picture leaves out what the node's status says: it may be what is asked. `title` stands
+        above it.
         """
         from kubedev.lab.panel import Panel, draw_path
 
         if self._panel is not None:
             self._panel.sleep()
-        self._panel = Panel(
-            self, draw or (None if status else partial(draw_path, status=False)), paced, since
-        )
+        drawn = draw or (None if status else partial(draw_path, status=False))
+        self._panel = Panel(self, drawn, paced, since, title)
         return self._panel
 
-    def play(self, draw: "Draw | None" = None, since: int = 0, status: bool = True) -> "Panel":
+    def play(
+        self, draw: "Draw | None" = None, since: int = 0, status: bool = True, title: str = ""
+    ) -> "Panel":
         """The live picture, which first plays what has happened since a step, message by message."""
-        return self.show(draw, since=since, status=status)
+        return self.show(draw, since=since, status=status, title=title)
 
     def close(self) -> None:
         """End everything. May be called twice."""

@@ -44,13 +44,25 @@ def _card(
     rows = [
         BoardRow(
             id_,
-            tuple(_cell(decision, name, id_) if id_ in sets[name] else None for name in columns),
+            _cells(decision, sets, id_, columns),
             lit=id_ in decision.sets.aligned,
             tooltip=f"{id_} · {numa_text(devices[id_].numa_nodes or ())}",
         )
         for id_ in sorted(devices, key=natural)
     ]
     return Card(heading, Board(heads, rows, size=22), _words(decision, devices))
+
+
+def _cells(
+    decision: DevicesToAllocate, sets: Mapping[str, frozenset[str]], id_: str, columns: Sequence[str]
+) -> tuple[Shown | str | None, ...]:
+    """A device's place in each set; where it is in none, a word says why."""
+    cells = tuple(_cell(decision, name, id_) if id_ in sets[name] else None for name in columns)
+    if any(cells):
+        return cells
+    found = decision.sets
+    why = "in-use" if id_ in found.in_use else "free" if id_ in found.healthy else "unhealthy"
+    return (say(f"multiples.left.{why}"), *cells[1:])
 
 
 def _cell(decision: DevicesToAllocate, name: str, id_: str) -> Shown:

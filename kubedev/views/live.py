@@ -9,7 +9,6 @@ import base64
 import gzip
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
@@ -22,15 +21,12 @@ import traitlets
 
 from kubedev.views.catalogue import say
 from kubedev.views.document import Document, document, patch, patches, to_json
+from kubedev.views.paced import Pace
 from kubedev.views.picture import Picture, Table
 from kubedev.views.style import FONT
 from kubedev.views.svg import inline, style_sheet, theme_sheet
 
-__all__ = ["UPDATES_A_SECOND", "LivePicture", "frames_html", "page_script", "page_sheet", "unpacked"]
-
-UPDATES_A_SECOND = 20
-BURST = 4
-"""How many messages may follow one another at once after a quiet time: what one event sets off waits for nothing."""
+__all__ = ["LivePicture", "frames_html", "page_script", "page_sheet", "unpacked"]
 
 # plotly does not know the page's theme: white becomes the page's ground, dark becomes light, and hues stay.
 _DARK_CHART = "filter:invert(1) hue-rotate(180deg);mix-blend-mode:screen"
@@ -91,10 +87,7 @@ class LivePicture(anywidget.AnyWidget):
         frames: Callable[[], Sequence[Picture]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._writing = threading.RLock()
-        self._clock = clock
-        self._due = float("-inf")  # when all that was sent would have been sent at an even pace
-        self._timer: threading.Timer | None = None
+        self._pace = Pace(self._transmit, clock)
         self._id = uuid4().hex  # the page tells pictures apart by it
         self._number = 0
         self._picture = picture
@@ -111,36 +104,25 @@ class LivePicture(anywidget.AnyWidget):
 
     def show(self, picture: Picture) -> None:
         """Show `picture`: at once, or as soon as the pace allows, unless another one follows first."""
-        with self._writing:
+        with self._pace.lock:
             self._picture = picture
-            wait = self._due - (BURST - 1) / UPDATES_A_SECOND - self._clock()
-            if wait <= 0:
-                self._transmit()
-            elif self._timer is None:
-                self._timer = threading.Timer(wait, self._transmit)
-                self._timer.daemon = True
-                self._timer.start()
+            self._pace.soon()
 
     def flush(self) -> None:
         """Send now what is still waiting for its turn."""
-        with self._writing:
-            self._transmit()
+        self._pace.now()
 
-    def _transmit(self) -> None:
-        with self._writing:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-            new = document(self._picture)
-            change = patch(self._document, new)
-            if change:
-                self._document = new
-                self._number += 1
-                self._due = max(self._due, self._clock()) + 1 / UPDATES_A_SECOND
-                self.update = {"number": self._number, "patch": change}
+    def _transmit(self) -> bool:
+        new = document(self._picture)
+        change = patch(self._document, new)
+        if change:
+            self._document = new
+            self._number += 1
+            self.update = {"number": self._number, "patch": change}
+        return bool(change)
 
     def _whole(self) -> dict[str, object]:
-        with self._writing:
+        with self._pace.lock:
             return {
                 "id": self._id,
                 "number": self._number,
@@ -151,7 +133,7 @@ class LivePicture(anywidget.AnyWidget):
 
     def _message(self, _widget: object, content: Mapping[str, Any], _buffers: object) -> None:
         if content.get("want") == "whole":
-            with self._writing:
+            with self._pace.lock:
                 self._number += 1
                 self.update = {"number": self._number, "patch": {"whole": to_json(self._document)}}
         elif "action" in content and self._on_action is not None:

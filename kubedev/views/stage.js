@@ -3,7 +3,7 @@
 
 const PACE = 800; // milliseconds a message is shown, at speed 1
 const SPEEDS = [0.5, 1, 4];
-const ROOM = 96; // pixels that a label over the slider takes
+const APART = 10; // pixels between two labels over the slider
 const TELL = 60; // milliseconds: a slider that is dragged tells the kernel no more often
 
 /** Whether the reader wants nothing to move by itself. */
@@ -379,6 +379,7 @@ class StageView {
     if (key !== this.drawnRail) {
       this.drawnRail = key;
       const dense = wide / Math.max(last, 1) < 7;
+      const edge = this.rail.getBoundingClientRect().right + 16;
       let free = -Infinity;
       this.rail.replaceChildren(element("i", "done"));
       whole.ticks.forEach(([kind, label], index) => {
@@ -387,9 +388,14 @@ class StageView {
         const share = last ? index / last : 0;
         tick.style.left = `${100 * share}%`;
         tick.dataset.at = index;
-        if (!label || share * wide < free) return;
-        element("em", "", tick).textContent = label;
-        free = share * wide + Math.max(ROOM, 8 * label.length);
+        if (!label) return;
+        const words = element("em", "", tick);
+        words.textContent = label;
+        const { left, right } = words.getBoundingClientRect();
+        const over = Math.max(right - edge, 0);
+        if (over) words.style.transform = `translateX(calc(-50% - ${over}px))`;
+        if (left - over < free) words.remove(); // what it says is said by the picture, too
+        else free = right - over + APART;
       });
       if (whole.ghost) this.drawGhost(whole.ghost, last);
     }
@@ -463,6 +469,7 @@ class StageView {
   showReport() {
     const { report, words } = this.run.whole;
     if (report === this.report) return;
+    if (!report && this.callout.parentNode === this.form) this.form.hidden = true; // what was asked for is done
     this.report = report;
     this.callout.replaceChildren();
     this.callout.hidden = !report;
@@ -474,7 +481,10 @@ class StageView {
     const close = element("button", "", this.callout);
     Object.assign(close, { className: "kd-close", textContent: "✕", ariaLabel: words.close });
     close.onclick = () => ((this.run.whole.report = null), this.run.show());
-    this.place(this.callout, report.control);
+    const inside = report.error && report.control === this.form.dataset.control;
+    (inside ? this.form : this.scene).append(this.callout);
+    if (inside) (this.form.hidden = false), this.place(this.form, report.control);
+    else this.place(this.callout, report.control);
   }
 
   close() {

@@ -5,11 +5,10 @@ reader can follow. The kernel adds pictures, takes back those that a fork replac
 actions, which are data. What a page holds is also what it saves: a stage that is opened again without a kernel still
 shows its last picture, and steps.
 
-`Stage.put` may be called from any thread and as often as one likes: the browser gets at most `UPDATES_A_SECOND`
-messages, and a few more after a quiet time.
+`Stage.put` may be called from any thread and as often as one likes: the browser gets at most
+`UPDATES_A_SECOND` messages, and a few more after a quiet time (`paced`).
 """
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,8 @@ import traitlets
 
 from kubedev.views.catalogue import say, templates
 from kubedev.views.document import Document, JsonPatch, document, patch, to_json
-from kubedev.views.live import BURST, UPDATES_A_SECOND, frames_html, page_sheet
+from kubedev.views.live import frames_html, page_sheet
+from kubedev.views.paced import Pace
 from kubedev.views.picture import Picture
 
 __all__ = ["SAVED_BYTES", "Frame", "Kind", "Mode", "Stage"]
@@ -85,10 +85,8 @@ class Stage(anywidget.AnyWidget):
     ) -> None:
         if not frames:
             raise ValueError("expected at least one frame to show")
-        self._writing = threading.RLock()
-        self._clock = clock
-        self._due = float("-inf")  # when all that was sent would have been sent at an even pace
-        self._timer: threading.Timer | None = None
+        self._pace = Pace(self._transmit, clock)
+        self._writing = self._pace.lock
         self._id = uuid4().hex  # the page tells stages apart by it
         self._number = 0
         self._frames = list(frames)
@@ -144,7 +142,7 @@ class Stage(anywidget.AnyWidget):
             if "at" in fields or was_last:
                 self._at = min(fields.get("at", len(self._frames)), len(self._frames) - 1)
             if self._kept < max(len(self._frames), self._page) or self._news or self._once:
-                self._send_soon()
+                self._pace.soon()
 
     def seek(self, at: int) -> None:
         """Show a frame."""
@@ -159,32 +157,18 @@ class Stage(anywidget.AnyWidget):
 
     def flush(self) -> None:
         """Send now what is still waiting for its turn."""
-        with self._writing:
-            self._transmit()
+        self._pace.now()
 
-    def _send_soon(self) -> None:
-        wait = self._due - (BURST - 1) / UPDATES_A_SECOND - self._clock()
-        if wait <= 0:
-            self._transmit()
-        elif self._timer is None:
-            self._timer = threading.Timer(wait, self._transmit)
-            self._timer.daemon = True
-            self._timer.start()
-
-    def _transmit(self) -> None:
-        with self._writing:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-            changes: dict[str, Any] = {name: self._fields[name] for name in self._news} | self._once
-            if self._kept < max(len(self._frames), self._page):
-                changes |= self._new_frames()
-            if changes:
-                self._number += 1
-                self._due = max(self._due, self._clock()) + 1 / UPDATES_A_SECOND
-                self._kept = self._page = len(self._frames)
-                self._news, self._once = set(), {}
-                self.update = {"number": self._number, "move": self._fields["move"], **changes}
+    def _transmit(self) -> bool:
+        changes: dict[str, Any] = {name: self._fields[name] for name in self._news} | self._once
+        if self._kept < max(len(self._frames), self._page):
+            changes |= self._new_frames()
+        if changes:
+            self._number += 1
+            self._kept = self._page = len(self._frames)
+            self._news, self._once = set(), {}
+            self.update = {"number": self._number, "move": self._fields["move"], **changes}
+        return bool(changes)
 
     def _new_frames(self) -> dict[str, Any]:
         """The frames that the page does not have, as patches to the last one that it keeps."""
@@ -232,7 +216,8 @@ class Stage(anywidget.AnyWidget):
         if "width" in content and self._on_width is not None:
             self._on_width(int(content["width"]))
         if "act" in content and self._on_action is not None:
-            self._on_action(content["act"], self._where(content), str(content.get("control", "")))
+            with self._writing:  # no frame may come between the place and what is done there
+                self._on_action(content["act"], self._where(content), str(content.get("control", "")))
         elif "at" in content:
             self._at = self._where(content)
             if self._on_seek is not None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -36,9 +37,12 @@ def cells(lab: LabPage) -> CellPage:
 
 @pytest.fixture
 def panel(cells: CellPage) -> PanelPage:
-    """The exercise's picture, fresh: trainer runs on d0, d1 is sick, web waits for two devices."""
+    """The exercise's picture, where one of the two unhealthy devices is well again: web still waits for two devices."""
     cells.run(SCENE)
     panel = cells.panel(SCENE)
+    expect(panel.status).to_have_text("capacity 3, allocatable 1", timeout=SECONDS)
+    panel.device("d0").click()
+    expect(panel.status).to_have_text("capacity 3, allocatable 2", timeout=SECONDS)
     expect(panel.phase("web")).to_have_text("Pending", timeout=SECONDS)
     expect(panel.slider).to_have_attribute("max", re.compile("^[1-9][0-9]$"), timeout=SECONDS)
     return panel
@@ -64,7 +68,7 @@ def test_the_exercise_is_solved_with_the_buttons(cells: CellPage, panel: PanelPa
 
 
 def test_another_way_and_a_wrong_one(cells: CellPage, panel: PanelPage) -> None:
-    """More devices solve it too; a device that turns sick in use breaks another invariant."""
+    """More devices solve it too; a device that turns unhealthy in use breaks another invariant."""
     panel.start_plugin(4)
     expect(panel.holds("web")).to_contain_text("holds d1, d2", timeout=SECONDS)
     expect(cells.run(CHECK)).to_contain_text("All invariants hold.")
@@ -72,6 +76,27 @@ def test_another_way_and_a_wrong_one(cells: CellPage, panel: PanelPage) -> None:
     expect(panel.status).to_have_text("capacity 4, allocatable 3", timeout=SECONDS)
     wrong = "device d2 of nvidia.com/gpu on gpu-node-1 is unhealthy, and pod web holds it"
     expect(cells.run(CHECK)).to_contain_text(wrong)
+
+
+def test_the_picture_starts_over(panel: PanelPage) -> None:
+    panel.press("kill")
+    expect(panel.status).to_have_text("capacity 3, allocatable 0", timeout=SECONDS)
+    panel.press("start over")
+    expect(panel.status).to_have_text("capacity 3, allocatable 1", timeout=SECONDS)
+    expect(panel.phase("web")).to_have_text("Pending", timeout=SECONDS)
+
+
+def test_labels_over_the_slider_stand_apart(panel: PanelPage) -> None:
+    for _ in range(3):
+        panel.press("kill")
+        expect(panel.status).to_have_text("capacity 3, allocatable 0", timeout=SECONDS)
+        panel.start_plugin(3)
+        expect(panel.status).to_have_text("capacity 3, allocatable 3", timeout=SECONDS)
+    boxes = panel.root.locator(".kd-rail em").evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect()).map(({left, right}) => [left, right])"
+    )
+    assert len(boxes) > 1
+    assert all(first[1] < second[0] for first, second in pairwise(boxes))
 
 
 def test_pods_come_and_go(panel: PanelPage) -> None:
@@ -140,6 +165,7 @@ def test_history_forks_and_goes_live(panel: PanelPage) -> None:
     panel.press("Step back")
     panel.device("d1").click()
     expect(panel.mode).to_contain_text("fork, in memory", timeout=SECONDS)
+    expect(panel.notice).to_contain_text("A fork begins at message", timeout=SECONDS)
     expect(panel.holds("web")).to_contain_text("holds d1, d2", timeout=SECONDS)
     panel.root.locator(".kd-ghost").click()
     expect(panel.phase("web")).to_have_text("Pending", timeout=SECONDS)
@@ -163,6 +189,7 @@ def test_pasted_yaml_right_and_wrong(panel: PanelPage) -> None:
     expect(panel.pods).to_have_count(pods)
     panel.paste("not: [yaml")
     expect(panel.notice).to_contain_text("error converting YAML to JSON", timeout=SECONDS)
+    expect(panel.root.locator("textarea")).to_have_value("not: [yaml")  # it can be mended
     expect(panel.pods).to_have_count(pods)
     panel.paste(
         "apiVersion: v1\nkind: Service\nmetadata: {name: front}\nspec: {ports: [{port: 80}]}\n---\n"

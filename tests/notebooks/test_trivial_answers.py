@@ -5,7 +5,7 @@ Right and wrong answers stand beside each lab's own tests.
 
 import pytest
 
-from tests.notebooks.exercises import Notebook, check_with
+from tests.notebooks.exercises import Notebook, answers, check_with
 
 NOTHING = "from kubedev.lab.node_scene import pod_yaml\nlab.delete('{0}'); lab.apply(pod_yaml('{0}', {{}}))"
 LESS = (
@@ -48,9 +48,15 @@ def test_s22_lab_00(answer: str) -> None:
     assert not check_lab_00(answer)
 
 
-def test_lab_00_has_more_than_one_right_answer() -> None:
-    assert check_lab_00("lab.set_health('d1', healthy=True)")
-    assert check_lab_00("lab.plugin('nvidia.com/gpu', devices=4, node='gpu-node-2')")
+@pytest.mark.parametrize("click", ["lab.set_health('d0', True)", "lab.set_health('d1', True)", "lab.delete('trainer')",
+                                   "lab.plugin('nvidia.com/gpu', devices=8, node='gpu-node-2')"])  # fmt: skip
+def test_s22_one_click_does_not_solve_the_exercise_of_lab_00(click: str) -> None:
+    assert not check_lab_00(click)
+
+
+@pytest.mark.parametrize("answer", answers(LABS["00"]))
+def test_lab_00_has_more_than_one_right_answer(answer: str) -> None:
+    assert check_lab_00(answer)
 
 
 TRIVIAL = [

@@ -1,5 +1,6 @@
 """The scenes of labs 03 and 04: what their pictures are drawn from, and what the cluster does for them."""
 
+import re
 from collections.abc import Iterator
 from itertools import product
 
@@ -28,7 +29,7 @@ from kubedev.lab.node_scene import bind, patch_node, pod_yaml
 from kubedev.lab.stream_ends import WAYS, end_stream
 from kubedev.lab.timeline_scene import draw_absence, lists, numbers, timeline, timeline_of
 from kubedev.views.masks import natural_list
-from kubedev.views.picture import Cell, Dots
+from kubedev.views.picture import Cell, Dots, Text
 from kubedev.views.stream_ends import stream_ends_picture
 from kubedev.views.style import DeviceState
 from tests.unit.picture_checks import problems
@@ -247,7 +248,33 @@ def test_a_preference_that_cannot_be_computed_is_told() -> None:
     assert "no topology file" in check_preference(prefer).broken[0]
 
 
-@pytest.mark.parametrize("moment", ["held", "held more", "held sick", "runs"])
+@pytest.mark.parametrize("name", [name for name in MOMENTS.values() if name != "first"])
+def test_a_moment_is_what_ends_the_decision_whatever_is_asked(name: str) -> None:
+    """Each has a rule of its own, which the knobs of request and use do not change."""
+    ends = {
+        decide(allocation_scene(*knobs, moment=name)).steps[-1].rule
+        for knobs in product(range(1, 9), range(7))
+    }
+    assert len(ends) == 1
+    others = {
+        decide(allocation_scene(2, moment=each)).steps[-1].rule for each in MOMENTS.values() if each != name
+    }
+    assert not ends & others
+
+
+def test_a_row_that_is_in_no_set_says_why() -> None:
+    for picture in (
+        edge_of_alignment().picture,
+        plugins_side_by_side("honest", "empty", "error", "unknown").picture,
+    ):
+        rows = {m.y + m.size / 2 for m in picture.marks if isinstance(m, Cell)}
+        rows |= {m.y - 5 for m in picture.marks if isinstance(m, Text) and m.text == "in use"}
+        labels = [m for m in picture.marks if isinstance(m, Text) and re.fullmatch("d[0-7]", m.text)]
+        assert labels
+        assert all(m.y - 5 in rows for m in labels)
+
+
+@pytest.mark.parametrize("moment", ["held", "held more", "held unhealthy", "runs"])
 def test_s18_held_devices_are_drawn_as_held(moment: str) -> None:
     scene = allocation_scene(2, in_use=1, moment=moment)
     held = scene.state.allocated_devices["example.com/gpu"]

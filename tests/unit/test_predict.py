@@ -37,7 +37,7 @@ def test_s16_the_gap_is_a_sentence_and_right_is_told_from_wrong() -> None:
     press(prediction, lock=True)
     prediction.compare(capacity=8, allocatable=8)
     shown = card(prediction)
-    assert shown["sentence"] == "You said allocatable 7; it is 8."
+    assert shown["sentence"] == "Allocatable: you said 7; it is 8."
     assert [(row["right"], row["said"], row["is"]) for row in shown["seen"]] == [
         (True, 8, [2]),
         (False, 7, [2]),

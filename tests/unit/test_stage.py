@@ -159,6 +159,32 @@ def test_an_action_in_an_older_frame_happens_there_and_forks(lab: Lab) -> None:
     until(lambda: stage.mode == "memory" and len(stage.frames) == before)
 
 
+def test_a_fork_that_begins_by_acting_is_told(lab: Lab) -> None:
+    stage = lab.show()
+    until(lambda: len(stage.frames) > 5 and stage._states[-1] is lab.state)
+    action = {"do": "set_health", "device": "d0", "healthy": False}
+    at = len(stage.frames) - 3
+    stage._handle_custom_msg({"act": action, "at": at, "control": "d0", "move": 1}, [])
+    until(lambda: stage._fields["report"])
+    report = stage._fields["report"]
+    assert report["text"].startswith(f"A fork begins at message {at}:")
+    assert (report["control"], report["error"]) == ("d0", False)
+    stage._handle_custom_msg({"act": {**action, "device": "d1"}, "at": 99, "end": True, "control": ""}, [])
+    until(lambda: len(lab.actions) == 3 and not stage._fields["report"])  # one that is there begins no other
+
+
+def test_the_picture_starts_over_with_what_was_done_before_it_stood_there(lab: Lab) -> None:
+    lab.set_health("d0", healthy=False)
+    stage = lab.show(title="The scene")
+    assert stage.picture.title == "The scene"
+    lab.kill_plugin(GPU)
+    lab.apply("one-gpu")
+    stage._handle_custom_msg({"act": {"do": "start_over"}, "at": 0, "control": ""}, [])
+    until(lambda: len(lab.actions) == 2 and lab.state.idle)
+    assert lab.node().allocatable[GPU].value() == 3
+    assert not lab.state.store.pods
+
+
 def test_s8_a_closed_lab_keeps_its_history_and_each_cell_its_own_end(lab: Lab) -> None:
     first = lab.show()
     lab.apply("one-gpu")
