@@ -3,21 +3,38 @@
 Go: `pkg/api/v1/pod/util.go: UpdatePodCondition`.
 """
 
+from collections.abc import Collection, Iterable
+
 from kubedev.api.objects import Condition, Pod
 from kubedev.api.values import replace
 
-__all__ = ["gated", "updated"]
+__all__ = ["gated", "merged", "updated"]
 
 
 def updated(pod: Pod, condition: Condition, now: float) -> Pod:
     """The pod with a condition, in place of an older one of its type."""
     before = next((known for known in pod.conditions if known.type == condition.type), None)
-    same = before is not None and before.status == condition.status
-    time = before.last_transition_time if before is not None and same else now
-    written = replace(condition, last_transition_time=time)
+    written = _timed(condition, before, now)
     if before is None:
         return replace(pod, conditions=(*pod.conditions, written))
     return replace(pod, conditions=tuple(written if c is before else c for c in pod.conditions))
+
+
+def merged(
+    pod: Pod, owned: Collection[str], conditions: Iterable[Condition], now: float
+) -> tuple[Condition, ...]:
+    """The pod's conditions with all those of an owner's types replaced by what the owner says of them now.
+
+    Go: `pkg/kubelet/status/status_manager.go: mergePodStatus, updateLastTransitionTime`.
+    """
+    known = {condition.type: condition for condition in pod.conditions}
+    others = tuple(condition for condition in pod.conditions if condition.type not in owned)
+    return others + tuple(_timed(condition, known.get(condition.type), now) for condition in conditions)
+
+
+def _timed(condition: Condition, before: Condition | None, now: float) -> Condition:
+    same = before is not None and before.status == condition.status
+    return replace(condition, last_transition_time=before.last_transition_time if before and same else now)
 
 
 def gated(pod: Pod, now: float) -> Pod:

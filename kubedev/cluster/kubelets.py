@@ -7,7 +7,7 @@ from kubedev.api.objects import Condition, Node, Pod
 from kubedev.api.values import replace, with_item
 from kubedev.cluster import events as e
 from kubedev.cluster.apiserver import remove, write
-from kubedev.cluster.conditions import updated
+from kubedev.cluster.conditions import merged, updated
 from kubedev.cluster.log import TO_API_SERVER
 from kubedev.cluster.plugins import list_received, registering, with_plugin, with_sockets
 from kubedev.cluster.state import KUBELET_SOCKET, ClusterState, ContainerState, then, with_container
@@ -15,6 +15,7 @@ from kubedev.cluster.usage import MachineUsage
 from kubedev.kubelet import events as k
 from kubedev.kubelet import kubelet
 from kubedev.kubelet.devices.checkpoint import checkpoint_text
+from kubedev.kubelet.pod_conditions import KUBELET_CONDITIONS
 from kubedev.kubelet.pods import GONE_WITH_THE_MACHINE
 from kubedev.kubelet.pressure.messages import TERMINATION_BY_KUBELET
 from kubedev.kubelet.registered_node import HEALTHY, registered_node
@@ -56,8 +57,10 @@ def watched(state: ClusterState, event: e.Watched) -> ClusterState:
     if isinstance(what, Node):
         return on_kubelet(state, e.OnKubelet(node, k.NodeUpdated(spec_as_seen_by(state, what))))
     assert isinstance(what, Pod)
-    deleted = what.deletion_timestamp is not None or event.event.type == "DELETED"
-    return on_kubelet(state, e.OnKubelet(node, k.PodDeleted(what.uid) if deleted else k.PodBound(what)))
+    if event.event.type == "DELETED":
+        return on_kubelet(state, e.OnKubelet(node, k.PodRemoved(what.uid)))
+    to_go = what.deletion_timestamp is not None
+    return on_kubelet(state, e.OnKubelet(node, k.PodDeleted(what.uid) if to_go else k.PodBound(what)))
 
 
 def ready_conditions(
@@ -127,11 +130,12 @@ def speaks(state: ClusterState, node: str) -> ClusterState:
     return write(state, replace(known, conditions=conditions)) if conditions != known.conditions else state
 
 
-def _of_pods_that_are_gone(state: ClusterState, node: str) -> Iterator[k.PodBound]:
+def _of_pods_that_are_gone(state: ClusterState, node: str) -> Iterator[k.KubeletEvent]:
     """The pods of which containers may run, and which the API server knows no more: they are to end."""
     for uid, record in state.kubelets[node].pods.items():
         if uid not in state.store.pods:
             yield k.PodBound(replace(record.pod, deletion_timestamp=state.now))
+            yield k.PodRemoved(uid)
 
 
 def _for_the_old_process(event: e.Event, node: str, reboot: bool) -> bool:
@@ -197,7 +201,10 @@ def _pod_status(state: ClusterState, node: str, effect: k.PodStatus) -> ClusterS
     if effect.disruption_target:
         condition = Condition("DisruptionTarget", "True", TERMINATION_BY_KUBELET, effect.disruption_target)
         pod = updated(pod, condition, state.now)
-    return write(state, replace(pod, phase=effect.phase, reason=effect.reason, message=effect.message))
+    conditions = merged(pod, KUBELET_CONDITIONS, effect.conditions, state.now)
+    start = state.now if pod.start_time is None else pod.start_time
+    said = replace(pod, phase=effect.phase, reason=effect.reason, message=effect.message)
+    return write(state, replace(said, conditions=conditions, start_time=start))
 
 
 def _pod_terminated(state: ClusterState, node: str, effect: k.PodTerminated) -> ClusterState:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubedev.api.messages import (
@@ -261,7 +262,8 @@ def _from_kubelet(before: "ClusterState", node: str, effect: k.Effect) -> Iterat
         case k.PodStatus(uid, phase, reason, message):
             pod = before.store.pods.get(uid)
             values = {"pod": pod.name if pod else uid, "phase": phase, "reason": reason, "message": message}
-            yield "api", kubelet, STORE, "pod-status-why" if reason else "pod-status", values
+            if pod is None or not _conditions_alone(pod, effect):
+                yield "api", kubelet, STORE, "pod-status-why" if reason else "pod-status", values
         case k.PodTerminated(uid):
             pod = before.store.pods.get(uid)
             yield "api", kubelet, STORE, "pod-gone", {"pod": pod.name if pod else uid}
@@ -276,6 +278,13 @@ def _from_kubelet(before: "ClusterState", node: str, effect: k.Effect) -> Iterat
             )
         case k.StopContainer(uid, name):
             yield "local", kubelet, f"container/{uid}/{name}", "container-stop", {"container": name}
+
+
+def _conditions_alone(pod: Pod, status: k.PodStatus) -> bool:
+    """Whether a pod's status says nothing new but conditions."""
+    there = {c.type: replace(c, last_transition_time=None) for c in pod.conditions}
+    same = (pod.phase or "Pending", pod.reason, pod.message) == (status.phase, status.reason, status.message)
+    return same and any(there.get(condition.type) != condition for condition in status.conditions)
 
 
 def _request(call: Call) -> tuple[str, dict[str, Any]]:

@@ -53,7 +53,7 @@ def _list(state: ClusterState, node: str) -> Iterator[k.KubeletEvent]:
     bound = state.store.pods_on(node)
     there = {pod.uid for pod in bound}
     for uid in (uid for uid in agent.pods if uid not in there):
-        yield k.PodDeleted(uid)
+        yield k.PodRemoved(uid)
     for pod in bound:
         if pod.deletion_timestamp is not None:
             yield k.PodDeleted(pod.uid)

@@ -30,6 +30,7 @@ __all__ = [
     "PluginRegistering",
     "PodBound",
     "PodDeleted",
+    "PodRemoved",
     "PodResourcesAsked",
     "PodResourcesReply",
     "PodStatus",
@@ -85,6 +86,13 @@ class PodBound:
 @dataclass(frozen=True, slots=True)
 class PodDeleted:
     """The pod is to go: its containers are stopped and its devices are free once it is no longer active."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodRemoved:
+    """The API server does not know the pod any more: its containers are stopped, and it is not active from now on."""
 
     uid: str
 
@@ -152,6 +160,7 @@ KubeletEvent = (
     | StreamEnded
     | PodBound
     | PodDeleted
+    | PodRemoved
     | ContainerExited
     | NodeStatusDue
     | FiguresTaken
@@ -230,7 +239,8 @@ class PodStatus:
     """The pod's phase (Pending, Running, Succeeded, Failed) with reason and message, for the API server.
 
     `device_health` is (container, resource, device, health), empty without the switch ResourceHealthStatus.
-    `disruption_target` is the message of that condition, where the kubelet itself ended the pod.
+    `disruption_target` is the message of that condition, where the kubelet itself ended the pod. `conditions` are all
+    that are the kubelet's own, without times.
     """
 
     uid: str
@@ -239,6 +249,7 @@ class PodStatus:
     message: str = ""
     device_health: tuple[tuple[str, str, str, str], ...] = ()
     disruption_target: str = ""
+    conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from kubedev.kubelet.events import (
     PluginRegistering,
     PodBound,
     PodDeleted,
+    PodRemoved,
     PodResourcesAsked,
     PodResourcesReply,
     PodTerminated,
@@ -90,7 +91,7 @@ def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
             return _chain(state, now, lambda state, now: look(state, event, now), _room_made)
         case NodeUpdated(node):
             return replace(state, node=node), ()
-        case PodBound() | PodDeleted() | SourcesReady():
+        case PodBound() | PodDeleted() | PodRemoved() | SourcesReady():
             return _sync_loop(replace(state, waiting=(*state.waiting, event)), now)
         case PodResourcesAsked(request_id, request):
             state, told = pod_resources.answer(state, request)
@@ -142,7 +143,12 @@ def _go_on(state: KubeletState, call_id: int, answer: Answer, now: float) -> Ste
         return state, ()
     talk = state.talks[call_id]
     state = replace(state, talks={k: t for k, t in state.talks.items() if k != call_id})
-    return _run(state, replace(talk, answers=(*talk.answers, (state, answer))), now)
+    state, effects = _run(state, replace(talk, answers=(*talk.answers, (state, answer))), now)
+    match talk.about:
+        case (str() as uid, str() as container) if uid in state.pods and container in state.pods[uid].running:
+            state, more = _sync_pod(state, uid, now)
+            effects += more
+    return state, effects
 
 
 def _run(state: KubeletState, talk: Talk, now: float) -> Stepped:
@@ -195,6 +201,8 @@ def _sync_loop(state: KubeletState, now: float) -> Stepped:
                 more: Effects = ()
             case PodDeleted(uid):
                 state, more = _delete(state, uid)
+            case PodRemoved(uid):
+                state, more = _remove(state, uid)
             case PodBound():
                 state, more = _bound(state, first, now)
         effects += more
@@ -239,7 +247,7 @@ def _room_made(state: KubeletState, now: float) -> Stepped:
     if record is None or record.admission is None:
         return state, ()
     victims = [state.pods.get(pod.uid) for pod in record.admission.preemption.victims]
-    if any(victim is not None and victim.active for victim in victims):
+    if any(victim is not None and not victim.over for victim in victims):
         return state, ()
     return _admitted(state, record.pod.uid, record.admission, now)
 
@@ -286,8 +294,8 @@ def _start(state: KubeletState, uid: str, container: str, result: Any, now: floa
         return tell(with_pod(state, record), uid)
     record = replace(record, running=record.running | {container}, reason="", message="", waiting_for="")
     state = replace(state, memory=add_container(state.memory, record.pod, container))
-    state, effects = _sync_pod(with_pod(state, record), uid, now)
-    return state, (start_container(record.pod, _container(record.pod, container), result), *effects)
+    started = start_container(record.pod, _container(record.pod, container), result)
+    return with_pod(state, record), (started,)
 
 
 def _try_again(state: KubeletState, now: float) -> Stepped:
@@ -312,6 +320,13 @@ def _delete(state: KubeletState, uid: str) -> Stepped:
     after = moved(record, "deleted")
     stops = tuple(StopContainer(uid, name) for name in to_stop(after) if name not in to_stop(record))
     return with_pod(state, after), stops
+
+
+def _remove(state: KubeletState, uid: str) -> Stepped:
+    """End a pod that the API server has forgotten: another one may have its devices, though containers run still."""
+    if uid not in state.pods:
+        return state, ()
+    return _delete(with_pod(state, replace(state.pods[uid], removed=True)), uid)
 
 
 def _gone(state: KubeletState, uid: str) -> Stepped:

@@ -9,7 +9,7 @@ from kubedev.api.values import replace
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.cpu.cpu_manager import CPUManagerState
 from kubedev.kubelet.devices.devices import DeviceManagerState
-from kubedev.kubelet.events import Effect, PluginRegistering, PodBound, PodDeleted, SourcesReady
+from kubedev.kubelet.events import Effect, PluginRegistering, PodBound, PodDeleted, PodRemoved, SourcesReady
 from kubedev.kubelet.memory.memory_manager import MemoryManagerState
 from kubedev.kubelet.pods import PodRecord
 from kubedev.kubelet.pressure.eviction import EvictionRound
@@ -56,7 +56,7 @@ class KubeletState:
     affinities: AffinityStore = AffinityStore()
     pods: Mapping[str, PodRecord] = field(default_factory=dict)
     found: Mapping[str, PodRecord] = field(default_factory=dict)
-    waiting: tuple[PodBound | PodDeleted | SourcesReady, ...] = ()
+    waiting: tuple[PodBound | PodDeleted | PodRemoved | SourcesReady, ...] = ()
     making_room: str = ""
     look: EvictionRound | None = None
     talks: Mapping[int, Talk] = field(default_factory=dict)

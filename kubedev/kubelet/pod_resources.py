@@ -5,7 +5,7 @@ These are the answers of the PodResources API, version v1. Monitoring agents and
 Source: `pkg/kubelet/apis/podresources/server_v1.go`, `pkg/kubelet/cm/container_manager_linux.go`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from kubedev.api.podresources import (
 from kubedev.kubelet.devices.device_manager import update_allocated_devices
 from kubedev.kubelet.devices.devices import DeviceManagerState, get_allocatable_devices, get_devices
 from kubedev.kubelet.memory.memory_state import Block
+from kubedev.kubelet.pods import PodRecord
 
 if TYPE_CHECKING:
     from kubedev.kubelet.kubelet_state import KubeletState
@@ -46,7 +47,7 @@ def answer(state: "KubeletState", request: PodResourcesRequest) -> "tuple[Kubele
         case ListPodResourcesRequest():
             devices = update_allocated_devices(state.devices, state.active_pods())
             state = replace(state, devices=devices)
-            pods = tuple(_pod_resources(state, record.pod) for record in state.pods.values())
+            pods = tuple(_pod_resources(state, record.pod) for record in _known(state))
             return state, ListPodResourcesResponse(pods)
         case GetPodResourcesRequest(name, namespace):
             return state, _get(state, name, namespace)
@@ -64,10 +65,15 @@ def get_allocatable_resources(
     )
 
 
+def _known(state: "KubeletState") -> Iterator[PodRecord]:
+    """The pods that the API server knows (`pkg/kubelet/pod/pod_manager.go: GetPods`)."""
+    return (record for record in state.pods.values() if not record.removed)
+
+
 def _get(state: "KubeletState", name: str, namespace: str) -> PodResourcesAnswer:
     if "KubeletPodResourcesGet" not in state.config.all_switches:
         return RpcError("Unknown", "PodResources API Get method disabled")
-    for record in state.pods.values():
+    for record in _known(state):
         if (record.pod.name, record.pod.namespace) == (name, namespace):
             return GetPodResourcesResponse(_pod_resources(state, record.pod))
     return RpcError("Unknown", f"pod {name} in namespace {namespace} not found")

@@ -10,6 +10,7 @@ from kubedev.api.values import replace
 from kubedev.kubelet.devices.capacity import allocated_resources_status
 from kubedev.kubelet.events import PodStatus, StopContainer
 from kubedev.kubelet.kubelet_state import Effects, KubeletState, Stepped
+from kubedev.kubelet.pod_conditions import pod_conditions
 from kubedev.kubelet.pods import PodRecord, api_phase, moved, to_stop
 from kubedev.kubelet.pressure.messages import Kill
 
@@ -31,16 +32,18 @@ def status(state: KubeletState, record: PodRecord) -> PodStatus:
         for device, state_of in devices.items()
     )
     target = record.disruption_target if record.phase == "Failed" else ""
-    return PodStatus(uid, api_phase(record), record.reason, record.message, health, target)
+    said = record.reason, record.message
+    return PodStatus(uid, api_phase(record), *said, health, target, pod_conditions(record))
 
 
 def tell(state: KubeletState, uid: str) -> Stepped:
     """Write the pod's status, if it is not what the API server has already."""
     record = state.pods[uid]
     told = (api_phase(record), record.reason, record.message)
-    if told == record.told or record.phase == "Evicting":
+    conditions = pod_conditions(record)
+    if (told, conditions) == (record.told, record.told_conditions) or record.phase == "Evicting":
         return state, ()
-    return with_pod(state, replace(record, told=told)), (status(state, record),)
+    return with_pod(state, replace(record, told=told, told_conditions=conditions)), (status(state, record),)
 
 
 def evict(state: KubeletState, kills: Iterable[Kill]) -> Stepped:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kubedev.api.objects import Container, Pod
+from kubedev.api.objects import Condition, Container, Pod
 from kubedev.api.values import replace
 from kubedev.kubelet.pressure.critical_preemption import Preemption
 from kubedev.kubelet.topology.topology import TopologyAdmission
@@ -110,8 +110,10 @@ class PodRecord:
     `starting` and `running` are names of containers, `exits` the last exit code of those that ended, `back_offs` how
     they are held back. `waiting_for` is the error of a container that could not be started; it is tried again when
     the node status is written. `admission` is the kubelet's answer to the pod with all that led to it, from the
-    moment of that answer; `told` are phase, reason and message as the API server has them. While a pod is evicted,
+    moment of that answer; `told` are phase, reason and message as the API server has them, `told_conditions` the
+    kubelet's conditions. While a pod is evicted,
     `reason` and `message` wait until its containers have ended; `disruption_target` is the message of that condition.
+    `removed` is a pod of which containers may still run though the API server does not know it any more.
     """
 
     pod: Pod
@@ -125,12 +127,22 @@ class PodRecord:
     waiting_for: str = ""
     admission: Admission | None = None
     told: tuple[str, str, str] = ("Pending", "", "")
+    told_conditions: tuple[Condition, ...] = ()
     disruption_target: str = ""
+    removed: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether the pod has ended, or was refused."""
+        return self.phase in ("Succeeded", "Failed")
 
     @property
     def active(self) -> bool:
-        """Whether the pod still holds its devices (`pkg/kubelet/kubelet_pods.go: filterOutInactivePods`)."""
-        return self.phase not in ("Succeeded", "Failed")
+        """Whether the pod still holds its devices. One that was deleted by force holds none, even while it ends.
+
+        Source: `pkg/kubelet/kubelet_pods.go: GetActivePods, filterOutInactivePods`, `kubelet.go: HandlePodRemoves`.
+        """
+        return not (self.over or self.removed)
 
 
 def api_phase(record: PodRecord) -> str:

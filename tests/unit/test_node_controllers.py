@@ -339,11 +339,9 @@ def test_n05_the_pods_of_a_deleted_node_are_collected(lab: Lab) -> None:
     lab.advance(60)
     assert names(lab) == set()
     assert not lab.state.containers
-    found = next(
-        p for step in reversed(lab.message_steps()) for p in lab.history[step].state.store.pods.values()
-    )
-    gone = condition(found, "DisruptionTarget") if found.conditions else None
-    assert gone is None or gone.reason == "DeletionByPodGC"
+    wanted = [lab.history[step].event for step in range(len(lab.history))]
+    collected = [event.effect for event in wanted if isinstance(event, e.ControllerWants)]
+    assert [getattr(effect, "reason", "") for effect in collected] == ["DeletionByPodGC"]
 
 
 def test_n05_a_kubelet_that_restarts_registers_its_node_anew(lab: Lab) -> None:
@@ -385,6 +383,28 @@ def test_n06_a_pod_that_is_deleted_by_force_is_gone_at_once_and_its_containers_s
     assert lab.state.containers, "its kubelet does not know"
     lab.silence_kubelet(N1, silent=False)
     assert not lab.state.containers
+
+
+@pytest.mark.parametrize("silent", [True, False])
+@pytest.mark.parametrize("restarts", [True, False])
+def test_n05_what_takes_the_place_of_a_pod_deleted_by_force_gets_its_device(
+    lab: Lab, silent: bool, restarts: bool
+) -> None:
+    lab.plugin(GPU, 1, node=N1)
+    manifest = pod("web", f"nodeName: {N1}").replace(
+        "image: i", f"image: i, resources: {{limits: {{{GPU}: 1}}}}"
+    )
+    lab.apply(manifest)
+    first = lab.pod("web").uid
+    lab.silence_kubelet(N1, silent=silent)
+    lab.delete("web", force=True)
+    lab.apply(manifest)
+    assert lab.pod("web").uid != first
+    lab.silence_kubelet(N1, silent=False)
+    if restarts:
+        lab.restart_kubelet(N1)
+    assert (lab.pod("web").phase, lab.devices_of("web")) == ("Running", ("d0",))
+    assert [key[0] for key in lab.state.containers] == [lab.pod("web").uid]
 
 
 def test_n06_a_grace_period_can_only_be_made_shorter(lab: Lab) -> None:
