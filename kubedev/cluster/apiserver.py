@@ -119,7 +119,8 @@ def _concerns_daemons(new: api.Object, change: WatchEvent) -> bool:
     if isinstance(new, Node):
         return not isinstance(change.old, Node) or spec_of(change.old) != spec_of(new)
     if isinstance(new, Pod):
-        return change.type == "DELETED" and any(o.kind == "DaemonSet" for o in new.owner_references)
+        over = change.type == "DELETED" or new.phase in ("Succeeded", "Failed")
+        return over and any(owner.kind == "DaemonSet" for owner in new.owner_references)
     return isinstance(new, Workload)
 
 

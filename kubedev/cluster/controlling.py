@@ -43,15 +43,20 @@ def _eviction_hears(state: ClusterState, event: e.Watched) -> ClusterState:
 
 
 def _daemon_hears(state: ClusterState, event: e.Watched) -> ClusterState:
+    return _manage_daemons(state)
+
+
+def _manage_daemons(state: ClusterState) -> ClusterState:
     store = state.store
-    effects = daemon.manage(
+    back_offs, effects = daemon.manage(
         store.workloads.values(),
         store.nodes.values(),
         store.pods.values(),
         tuple(store.priority_classes.values()),
         state.now,
+        state.daemon_back_offs,
     )
-    return _want(state, DAEMON, effects)
+    return _want(replace(state, daemon_back_offs=back_offs), DAEMON, effects)
 
 
 WATCHERS: Mapping[str, Callable[[ClusterState, e.Watched], ClusterState]] = {
@@ -74,6 +79,8 @@ def next_due(state: ClusterState) -> float | None:
             times.append(nodelifecycle.overdue(since))
     if podgc.has_work(state.store.pods.values(), state.store.nodes):
         times.append(podgc.next_run(state.now))
+    if (retry := daemon.next_retry(state.daemon_back_offs)) is not None:
+        times.append(retry)
     return min(times, default=None)
 
 
@@ -90,7 +97,8 @@ def tick(state: ClusterState, before: float) -> ClusterState:
         pods, nodes = state.store.pods.values(), state.store.nodes
         missing, collected = podgc.collect(state.missing, pods, nodes, state.now)
         state = _want(replace(state, missing=missing), "pod-garbage-collector", collected)
-    return state
+    retry = daemon.next_retry(state.daemon_back_offs)
+    return _manage_daemons(state) if retry is not None and retry <= state.now else state
 
 
 # What they want

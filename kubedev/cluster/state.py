@@ -6,7 +6,8 @@ from typing import Any
 
 from kubedev.api.messages import Device, DevicePluginOptions
 from kubedev.api.values import replace, with_item
-from kubedev.cluster.events import Event
+from kubedev.cluster.controllers.daemon import BackOffs
+from kubedev.cluster.events import Event, SchedulerTurn
 from kubedev.cluster.journal import Journal
 from kubedev.cluster.store import Store
 from kubedev.cluster.usage import MachineUsage, Usage
@@ -16,7 +17,16 @@ from kubedev.kubelet.pods import to_stop
 from kubedev.scheduler.cycle import Decision
 from kubedev.scheduler.scheduler import SchedulerState
 
-__all__ = ["ClusterState", "ContainerState", "Message", "PluginState", "passable", "then", "with_container"]
+__all__ = [
+    "ClusterState",
+    "ContainerState",
+    "Message",
+    "PluginState",
+    "passable",
+    "scheduler_last",
+    "then",
+    "with_container",
+]
 
 KUBELET_SOCKET = "kubelet.sock"
 
@@ -120,6 +130,7 @@ class ClusterState:
     what machines use besides. `provisioning` says when a volume will be made for a claim. `evictions` are pods that
     are to be evicted at a time, `missing` nodes that pods name and that are not there, `silent` kubelets that the API
     server does not hear, all with a time; `unsent` is what such a kubelet would say, the latest of each kind.
+    `daemon_back_offs` say when a DaemonSet's pod that failed is made anew.
     `decision` is the scheduler's latest. `now` is in simulated seconds since the start.
     """
 
@@ -136,6 +147,7 @@ class ClusterState:
     provisioning: Mapping[str, float] = field(default_factory=dict)
     evictions: Mapping[str, float] = field(default_factory=dict)
     missing: Mapping[str, float] = field(default_factory=dict)
+    daemon_back_offs: BackOffs = field(default_factory=dict)
     silent: Mapping[str, float] = field(default_factory=dict)
     unsent: Mapping[str, Mapping[tuple[str, str], Effect]] = field(default_factory=dict)
     messages: Journal[Message] = field(default_factory=Journal)
@@ -194,6 +206,14 @@ class ClusterState:
 def then(state: ClusterState, events: Iterable[Event]) -> ClusterState:
     """The state with events that follow from the one being applied, after all that is pending already."""
     return replace(state, pending=(*state.pending, *events))
+
+
+def scheduler_last(state: ClusterState) -> ClusterState:
+    """The state where the scheduler's turn comes after all that is pending: it hears of what was changed first."""
+    turn = SchedulerTurn()
+    if turn not in state.pending or state.pending[-1] == turn:
+        return state
+    return replace(state, pending=(*(event for event in state.pending if event != turn), turn))
 
 
 def with_container(state: ClusterState, uid: str, name: str, **changes: Any) -> ClusterState:

@@ -2,8 +2,9 @@
 
 What follows from an event stands in `state.pending` and is applied first-in, first-out, each as a step of its
 own. What comes from outside may cut in: it happens there and then, and what is pending goes on after it, decided
-anew in the state that it finds. Events that also ask something of the world (start a plugin, call it, start a
-container) are looked at by a transport after the step; what comes of them arrives as further events.
+anew in the state that it finds; the scheduler takes its turn when it has heard of all that was written. Events that
+also ask something of the world (start a plugin, call it, start a container) are looked at by a transport after the
+step; what comes of them arrives as further events.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ from kubedev.cluster import (
 from kubedev.cluster import events as e
 from kubedev.cluster.late import comes_too_late
 from kubedev.cluster.log import describe
-from kubedev.cluster.state import ClusterState
+from kubedev.cluster.state import ClusterState, scheduler_last
 
 __all__ = ["STEPS", "WATCHERS", "step"]
 
@@ -84,6 +85,10 @@ FROM_INSIDE: Mapping[type, Step] = {
 STEPS: Mapping[type, Step] = {**FROM_OUTSIDE, **FROM_INSIDE}
 
 
+def _to_scheduler(event: e.Event) -> bool:
+    return isinstance(event, e.Watched) and event.watcher == apiserver.SCHEDULER
+
+
 def step(state: ClusterState, event: e.Event) -> ClusterState:
     """The state after an event: the first that is pending, or one from outside, which may come at any time.
 
@@ -99,4 +104,6 @@ def step(state: ClusterState, event: e.Event) -> ClusterState:
     if comes_too_late(state, event):
         return state
     after = STEPS[type(event)](state, event)
+    if type(event) in FROM_OUTSIDE or any(map(_to_scheduler, after.pending[len(state.pending) :])):
+        after = scheduler_last(after)
     return replace(after, messages=state.messages.with_more(describe(state, event, after)))

@@ -193,3 +193,41 @@ def test_n03_what_is_looked_at_is_one_step_for_all_who_listen(lab: Lab) -> None:
     assert seen[-1][1] == lab.position == len(lab.history) - 1
     assert {who for who, _ in seen} == {1, 2}
     assert [step for who, step in seen if who == 1][-1] == [step for who, step in seen if who == 2][-1]
+
+
+def test_s1_a_cordon_at_the_moment_when_a_pod_is_pending_keeps_it_pending(lab: Lab) -> None:
+    back_to(lab, "pod-pending")
+    lab.cordon(lab.node().name)
+    assert (lab.pod("two").node_name, lab.node().unschedulable) == ("", True)
+    (said,) = [c.message for c in lab.pod("two").conditions]
+    assert said.startswith("0/1 nodes are available: 1 node(s) were unschedulable.")
+
+
+BEFORE_THE_TURN: dict[str, Callable[[Lab], object]] = {
+    "taint": lambda lab: lab.taint("out:NoSchedule"),
+    "health": lambda lab: lab.set_health("d1", healthy=False),
+    "kill": lambda lab: lab.kill_plugin(GPU),
+    "no node": lambda lab: lab.delete_node(lab.node().name),
+    "another pod": lambda lab: lab.apply(pod("first", 2, f"nodeName: {lab.node().name}")),
+}
+
+
+@pytest.mark.parametrize("change", BEFORE_THE_TURN)
+def test_s1_the_scheduler_hears_of_a_change_before_its_turn(lab: Lab, change: str) -> None:
+    back_to(lab, "pod-pending")
+    BEFORE_THE_TURN[change](lab)
+    assert lab.pod("two").node_name == ""
+    assert [c.reason for c in lab.pod("two").conditions] == ["Unschedulable"]
+
+
+def test_s1_pods_of_the_future_are_not_there_and_the_clock_is_that_of_the_moment(lab: Lab) -> None:
+    lab.apply(pod("later", 1))
+    lab.advance(100)
+    lab.apply(pod("last", 1))
+    for step in lab.message_steps()[1:-1]:
+        lab.seek(step)
+        there, now = set(lab.state.store.pods), lab.state.now
+        lab.uncordon(lab.node().name) if lab.state.store.nodes else lab.advance(0)
+        assert set(lab.state.store.pods) <= there
+        assert lab.state.now <= now + 1, "a pod in back-off may have waited"
+        lab.back_to_live()
