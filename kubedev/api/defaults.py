@@ -17,6 +17,7 @@ __all__ = [
     "default_node",
     "default_pod",
     "resolve_priority",
+    "without_claims",
 ]
 
 SYSTEM_PRIORITY_CLASSES = (
@@ -48,6 +49,22 @@ def default_pod(pod: Pod) -> Pod:
         containers=tuple(map(default_container, pod.containers)),
         init_containers=tuple(map(default_container, pod.init_containers)),
         overhead=round_up_list(pod.overhead),
+    )
+
+
+def without_claims(pod: Pod) -> Pod:
+    """The pod without claims for devices, as it is stored where their feature gate is off.
+
+    Go: `pkg/api/pod/util.go: dropDisabledDynamicResourceAllocationFields`.
+    """
+    if not pod.resource_claims and not any(one.claims for one in (*pod.containers, *pod.init_containers)):
+        return pod
+    return replace(
+        pod,
+        resource_claims=(),
+        resource_claim_statuses={},
+        containers=tuple(replace(one, claims=()) for one in pod.containers),
+        init_containers=tuple(replace(one, claims=()) for one in pod.init_containers),
     )
 
 

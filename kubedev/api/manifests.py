@@ -6,11 +6,19 @@ kubelet and scheduler are read by whom they are for: `load` is given a reader fo
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from kubedev.api.defaults import default_namespace, default_node, default_pod
+from kubedev.api.claim_validation import default_device_object, validate_device_object
+from kubedev.api.claims import (
+    DeviceClass,
+    DeviceObject,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
+from kubedev.api.defaults import default_namespace, default_node, default_pod, without_claims
 from kubedev.api.fields import FieldError, Fields, expected
 from kubedev.api.objects import (
     Namespace,
@@ -43,9 +51,23 @@ __all__ = ["CONFIGURATIONS", "ManifestError", "Manifests", "Object", "Reader", "
 Values = Mapping[str, Any]
 Reader = Callable[[Values], object]
 """Reads a configuration; raises ValueError where whoever it is for would refuse it."""
-Object = Pod | Node | Workload | Namespace | Service | PodDisruptionBudget | PriorityClass | StorageObject
+Object = (
+    Pod
+    | Node
+    | Workload
+    | Namespace
+    | Service
+    | PodDisruptionBudget
+    | PriorityClass
+    | StorageObject
+    | DeviceObject
+)
 T = TypeVar("T")
 
+GATE = "DynamicResourceAllocation"
+"""The feature gate of all kinds in resource.k8s.io, and of what pods say of claims."""
+GATE_IS_OFF = f"the feature gate {GATE} is off, as by default in v1.32"
+DEVICE_VERSION = "resource.k8s.io/v1beta1"
 TYPES: dict[tuple[str, str], type[Object]] = {
     ("v1", "Pod"): Pod,
     ("v1", "Node"): Node,
@@ -67,6 +89,10 @@ TYPES: dict[tuple[str, str], type[Object]] = {
     ("storage.k8s.io/v1", "CSIDriver"): CSIDriver,
     ("storage.k8s.io/v1", "CSIStorageCapacity"): CSIStorageCapacity,
     ("storage.k8s.io/v1", "VolumeAttachment"): VolumeAttachment,
+    (DEVICE_VERSION, "ResourceClaim"): ResourceClaim,
+    (DEVICE_VERSION, "ResourceClaimTemplate"): ResourceClaimTemplate,
+    (DEVICE_VERSION, "DeviceClass"): DeviceClass,
+    (DEVICE_VERSION, "ResourceSlice"): ResourceSlice,
 }
 VERSIONS = {kind: version for version, kind in TYPES}
 OWN_GROUPS = {version.rpartition("/")[0] for version in VERSIONS.values()} | {"extensions"}
@@ -147,13 +173,17 @@ class RefusedError(ValueError):
 
 
 def load(
-    text: str, source: str = "manifest.yaml", readers: Mapping[tuple[str, str], Reader] | None = None
+    text: str,
+    source: str = "manifest.yaml",
+    readers: Mapping[tuple[str, str], Reader] | None = None,
+    gates: Collection[str] = (),
 ) -> Manifests:
     """Load a file's text, or raise ManifestError; `source` is its name in errors and notes.
 
-    `readers` are those of configurations, by apiVersion and kind. What has no reader is skipped with a note.
+    `readers` are those of configurations, by apiVersion and kind. What has no reader is skipped with a note. `gates`
+    are the feature gates that are on beyond v1.32's own: DynamicResourceAllocation.
     """
-    loading = Loading(source, readers or {})
+    loading = Loading(source, readers or {}, gates)
     try:
         for document in documents(text):
             loading.take(document, text)
@@ -174,8 +204,11 @@ def load(
 class Loading:
     """What has come out of a file so far."""
 
-    def __init__(self, source: str, readers: Mapping[tuple[str, str], Reader]) -> None:
+    def __init__(
+        self, source: str, readers: Mapping[tuple[str, str], Reader], gates: Collection[str]
+    ) -> None:
         self.source = source
+        self.claims = GATE in gates
         self.readers = readers
         self.known_names: set[tuple[str, str, str]] = set()
         self.objects: list[Object] = []
@@ -203,14 +236,15 @@ class Loading:
         raise ManifestError(self.source, document.number, problem + template_hint(text)) from None
 
     def take_object(self, document: Document, values: Values) -> None:
-        known = known_type(values)
+        known = known_type(values, self.claims)
         version, kind = values["apiVersion"], values["kind"]
         notes: Iterable[str] = ()
-        if known is not None:
-            found = read(values, known, len(self.objects))
+        off = not self.claims and is_of_devices(version)
+        if known is not None and not off:
+            found = read(values, known, len(self.objects), self.claims)
             refuse_duplicates(found, self.known_names)
             self.objects += found
-            notes = notes_on(values)
+            notes = notes_on(values, self.claims)
         elif (version, kind) in self.readers:
             self.configurations.append(self.readers[version, kind](values))
         else:
@@ -218,6 +252,8 @@ class Loading:
             if (version, kind) in CONFIGURATIONS:
                 reads = CONFIGURATIONS[version, kind]
                 notes = (f"{kind} is no object of the API server: {reads}; it is not loaded here",)
+            elif off:
+                notes = (f"{kind} {name_of(values)} is not loaded: {GATE_IS_OFF}",)
         self.notes += (f"{self.source}, document {document.number}: {note}" for note in notes)
 
 
@@ -259,14 +295,20 @@ def flatten(document: Any, path: str = "") -> Iterator[tuple[str, Values]]:
         yield path, document
 
 
-def known_type(values: Values) -> type[Object] | None:
+def is_of_devices(version: str) -> bool:
+    """Whether a version is of the kinds that claim devices."""
+    return version.partition("/")[0] == DEVICE_VERSION.partition("/")[0]
+
+
+def known_type(values: Values, claims: bool) -> type[Object] | None:
     """The type of an object; None for kinds of other people, ValueError for what kubectl would refuse."""
     fields = Fields.of(values)
     unset = [f"{name} not set" for name in ("apiVersion", "kind") if not fields.text(name)]
     if unset:
         raise ValueError(f"error validating data: [{', '.join(unset)}]. {header_hint(values)}")
     version, kind = fields.text("apiVersion"), fields.text("kind")
-    if (version, kind) not in TYPES and kind in VERSIONS and version.rpartition("/")[0] in OWN_GROUPS:
+    own = version.rpartition("/")[0] in OWN_GROUPS and (claims or not is_of_devices(version))
+    if (version, kind) not in TYPES and kind in VERSIONS and own:
         raise ValueError(
             f'no matches for kind "{kind}" in version "{version}". Write apiVersion: {VERSIONS[kind]}'
         )
@@ -294,7 +336,7 @@ def name_of(values: Values) -> str:
     return name if isinstance(name, str) else ""
 
 
-def read(values: Values, known: type[Object], number: int) -> list[Object]:
+def read(values: Values, known: type[Object], number: int, claims: bool) -> list[Object]:
     """One object, defaulted and checked, with the pods that it makes; ValueError where it is refused."""
     metadata = Fields.of(values).child("metadata")
     if not metadata.has("name") and metadata.has("generateName"):  # the API server adds random letters
@@ -302,15 +344,15 @@ def read(values: Values, known: type[Object], number: int) -> list[Object]:
         values = {**values, "metadata": {**metadata.values, "name": name}}
     label = f'The {values["kind"]} "{name_of(values)}" is invalid:'
     try:
-        return checked(known.parse(values), values, label)
+        return checked(known.parse(values), values, label, claims)
     except FieldError as error:
         raise RefusedError(label, (Problem(error.field, error.problem),)) from None
 
 
-def checked(found: Object, values: Values, label: str) -> list[Object]:
-    """An object as the API server would store it."""
+def checked(found: Object, values: Values, label: str, claims: bool) -> list[Object]:
+    """An object as the API server would store it, with or without claims for devices."""
     if isinstance(found, Pod):
-        pod = default_pod(found)
+        pod = default_pod(found if claims else without_claims(found))
         refuse(label, (*unknown_fields(new(values), "Pod"), *validate_pod(pod)))
         return [pod]
     if isinstance(found, Node):
@@ -318,12 +360,17 @@ def checked(found: Object, values: Values, label: str) -> list[Object]:
         refuse(label, (*unknown_fields(new(values), "Node"), *validate_node(node)))
         return [node]
     if isinstance(found, Workload):
-        refuse(label, validate_workload(found))
-        return [found, *map(default_pod, pods_of(found))]
+        refuse(label, validate_workload(found, claims))
+        pods = pods_of(found) if claims else map(without_claims, pods_of(found))
+        return [found, *map(default_pod, pods)]
     if isinstance(found, StorageObject):
         stored = default_storage(found)
         refuse(label, (*unknown_fields(new(values), values["kind"]), *validate_storage(stored)))
         return [stored]
+    if isinstance(found, DeviceObject):
+        device = default_device_object(found)
+        refuse(label, (*unknown_fields(new(values), values["kind"]), *validate_device_object(device)))
+        return [device]
     if isinstance(found, Namespace):
         found = default_namespace(found)
     if not found.name:
@@ -352,7 +399,7 @@ def refuse(label: str, problems: Iterable[Problem]) -> None:
         raise RefusedError(label, problems)
 
 
-def notes_on(values: Values) -> Iterator[str]:
+def notes_on(values: Values, claims: bool) -> Iterator[str]:
     """Where something was filled in, or counts for nothing here."""
     fields = Fields.of(values)
     what = f"{values['kind']} {name_of(values)}"
@@ -362,8 +409,8 @@ def notes_on(values: Values) -> Iterator[str]:
             yield f"{what} has no status.allocatable: all of its capacity counts, as the API server has it"
         else:
             yield f"{what} has neither capacity nor allocatable: no pod fits there until its kubelet reports"
-    if values["kind"] == "Pod" and spec.has("resourceClaims"):
-        yield f"{what} has resourceClaims (dynamic resource allocation), which count for nothing here"
+    if values["kind"] == "Pod" and spec.has("resourceClaims") and not claims:
+        yield f"{what} has resourceClaims, which count for nothing: {GATE_IS_OFF}"
     account = spec.text("serviceAccountName") or spec.text("serviceAccount")
     if values["kind"] == "Pod" and account not in ("", "default"):
         yield f"{what} names the service account {account}, which counts for nothing here"

@@ -33,6 +33,7 @@ __all__ = [
     "OwnerReference",
     "Pod",
     "PodDisruptionBudget",
+    "PodResourceClaim",
     "PriorityClass",
     "ResourceList",
     "Service",
@@ -68,7 +69,10 @@ class ContainerPort:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A container or init container; `envs` are the names and plain values of its environment, in order."""
+    """A container or init container; `envs` are the names and plain values of its environment, in order.
+
+    `claims` are names of the pod's claims, each with one of its requests, or an empty text for all of them.
+    """
 
     name: str
     image: str = ""
@@ -77,6 +81,7 @@ class Container:
     restart_policy: str | None = None
     ports: tuple[ContainerPort, ...] = ()
     envs: tuple[tuple[str, str], ...] = ()
+    claims: tuple[tuple[str, str], ...] = ()
 
     @property
     def restartable(self) -> bool:
@@ -94,6 +99,7 @@ class Container:
             fields.text("restartPolicy") or None,
             tuple(map(ContainerPort.read, fields.children("ports"))),
             tuple((env.text("name"), env.text("value")) for env in fields.children("env")),
+            tuple((claim.text("name"), claim.text("request")) for claim in resources.children("claims")),
         )
 
 
@@ -115,6 +121,24 @@ class OwnerReference:
             fields.text("uid"),
             fields.text("apiVersion"),
             fields.boolean("controller"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PodResourceClaim:
+    """A claim of a pod under a name of the pod's: one that is there, or one to be made from a template."""
+
+    name: str
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+    @classmethod
+    def read(cls, fields: Fields) -> Self:
+        named = fields.has("resourceClaimName"), fields.has("resourceClaimTemplateName")
+        return cls(
+            fields.text("name"),
+            fields.text("resourceClaimName") if named[0] else None,
+            fields.text("resourceClaimTemplateName") if named[1] else None,
         )
 
 
@@ -143,6 +167,7 @@ class Condition:
 class Pod:
     """A pod; `priority` is None where admission has not resolved its class yet.
 
+    `resource_claim_statuses` says which claim was made for which of its `resource_claims` (None: none is needed).
     An empty `node_selector` is not the same as None: a plugin looks at the one, and has nothing to do with the other.
     """
 
@@ -171,6 +196,8 @@ class Pod:
     scheduling_gates: tuple[str, ...] = ()
     host_network: bool = False
     volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    resource_claim_statuses: Mapping[str, str | None] = field(default_factory=dict)
     phase: str = ""
     reason: str = ""
     message: str = ""
@@ -197,6 +224,10 @@ class Pod:
             creation_timestamp=metadata.time("creationTimestamp"),
             deletion_timestamp=metadata.time("deletionTimestamp"),
             **read_pod_spec(spec),
+            resource_claim_statuses={
+                made.text("name"): made.text("resourceClaimName") or None
+                for made in status.children("resourceClaimStatuses")
+            },
             phase=status.text("phase"),
             reason=status.text("reason"),
             message=status.text("message"),
@@ -228,6 +259,7 @@ def read_pod_spec(spec: Fields) -> dict[str, Any]:
         "scheduling_gates": tuple(gate.text("name") for gate in spec.children("schedulingGates")),
         "host_network": spec.boolean("hostNetwork"),
         "volumes": tuple(map(Volume.read, spec.children("volumes"))),
+        "resource_claims": tuple(map(PodResourceClaim.read, spec.children("resourceClaims"))),
     }
 
 

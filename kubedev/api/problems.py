@@ -8,7 +8,19 @@ from dataclasses import dataclass
 
 from kubedev.api.gotext import quote
 
-__all__ = ["Problem", "Problems", "duplicate", "forbidden", "invalid", "invalids", "required", "unsupported"]
+__all__ = [
+    "Problem",
+    "Problems",
+    "duplicate",
+    "forbidden",
+    "invalid",
+    "invalids",
+    "not_found",
+    "required",
+    "too_long",
+    "too_many",
+    "unsupported",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,21 @@ def unsupported(field: str, value: str, supported: Iterable[str]) -> Problem:
     """A value that is not among those that are known."""
     known = ", ".join(map(go_value, supported))
     return Problem(field, f"Unsupported value: {go_value(value)}: supported values: {known}")
+
+
+def not_found(field: str, value: str, detail: str) -> Problem:
+    """A value that names what is not there."""
+    return Problem(field, f"Not found: {go_value(value)}: {detail}")
+
+
+def too_long(field: str, most: int) -> Problem:
+    """A text of more bytes than there may be."""
+    return Problem(field, f"Too long: may not be more than {most} bytes")
+
+
+def too_many(field: str, number: int, most: int) -> Problem:
+    """A list of more items than there may be."""
+    return Problem(field, f"Too many: {number}: must have at most {most} items")
 
 
 def go_value(value: object) -> str:

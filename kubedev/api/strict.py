@@ -24,12 +24,14 @@ TYPES = {
     "tolerations:Toleration hostAliases priorityClassName priority dnsConfig readinessGates "
     "runtimeClassName enableServiceLinks preemptionPolicy overhead "
     "topologySpreadConstraints:TopologySpreadConstraint setHostnameAsFQDN os hostUsers "
-    "schedulingGates:SchedulingGate resourceClaims resources:Resources",
+    "schedulingGates:SchedulingGate resourceClaims:PodResourceClaim resources:Resources",
     "Container": "name image command args workingDir ports:ContainerPort envFrom env:EnvVar "
     "resources:Resources resizePolicy restartPolicy volumeMounts volumeDevices livenessProbe readinessProbe "
     "startupProbe lifecycle terminationMessagePath terminationMessagePolicy imagePullPolicy "
     "securityContext stdin stdinOnce tty",
-    "Resources": "limits requests claims",
+    "Resources": "limits requests claims:NamedClaim",
+    "NamedClaim": "name request",
+    "PodResourceClaim": "name resourceClaimName resourceClaimTemplateName",
     "ContainerPort": "name hostPort containerPort protocol hostIP",
     "EnvVar": "name value valueFrom",
     "SchedulingGate": "name",
@@ -80,6 +82,25 @@ TYPES = {
     "VolumeAttachment": "apiVersion kind metadata spec:VolumeAttachmentSpec status",
     "VolumeAttachmentSpec": "attacher source:VolumeAttachmentSource nodeName",
     "VolumeAttachmentSource": "persistentVolumeName inlineVolumeSpec",
+    "ResourceClaim": "apiVersion kind metadata spec:ResourceClaimSpec status",
+    "ResourceClaimTemplate": "apiVersion kind metadata spec:ResourceClaimTemplateSpec",
+    "ResourceClaimTemplateSpec": "metadata spec:ResourceClaimSpec",
+    "ResourceClaimSpec": "devices:DeviceClaim",
+    "DeviceClaim": "requests:DeviceRequest constraints:DeviceConstraint config:DeviceConfiguration",
+    "DeviceRequest": "name deviceClassName selectors:DeviceSelector allocationMode count adminAccess",
+    "DeviceSelector": "cel:CELDeviceSelector",
+    "CELDeviceSelector": "expression",
+    "DeviceConstraint": "requests matchAttribute",
+    "DeviceConfiguration": "requests opaque:OpaqueDeviceConfiguration",
+    "OpaqueDeviceConfiguration": "driver parameters",
+    "DeviceClass": "apiVersion kind metadata spec:DeviceClassSpec",
+    "DeviceClassSpec": "selectors:DeviceSelector config:DeviceClassConfiguration",
+    "DeviceClassConfiguration": "opaque:OpaqueDeviceConfiguration",
+    "ResourceSlice": "apiVersion kind metadata spec:ResourceSliceSpec",
+    "ResourceSliceSpec": "driver pool:ResourcePool nodeName nodeSelector:NodeSelector allNodes devices:Device",
+    "ResourcePool": "name generation resourceSliceCount",
+    "Device": "name basic:BasicDevice",
+    "BasicDevice": "attributes capacity",
 }
 
 FIELDS = {name: dict(field.partition(":")[::2] for field in fields.split()) for name, fields in TYPES.items()}

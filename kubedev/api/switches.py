@@ -60,6 +60,12 @@ _ALL = (
         "A container that has its CPUs keeps them.",
     ),
     Switch(
+        "DynamicResourceAllocation",
+        "A feature gate, beta and off in v1.32",
+        "Nobody knows the kinds of resource.k8s.io, and a pod's resourceClaims are dropped.",
+        "Claims for devices are stored, allocated by the scheduler, and prepared by the kubelet.",
+    ),
+    Switch(
         "ResourceHealthStatus",
         "A feature gate, alpha and off in v1.32",
         "A device's health is not shown in the status of the pod that holds it.",

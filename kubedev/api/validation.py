@@ -5,6 +5,7 @@ where the API server prints a quantity as a Go struct, it stands here as it woul
 """
 
 from kubedev.api import names
+from kubedev.api.claim_validation import pod_claim_problems
 from kubedev.api.names import CPU, MEMORY
 from kubedev.api.objects import Container, ContainerPort, Labels, Node, Pod, ResourceList
 from kubedev.api.problems import (
@@ -74,6 +75,7 @@ def pod_problems(pod: Pod) -> Problems:
     if pod.overhead:
         yield from resource_problems({}, pod.overhead, "spec.overhead")
     yield from validate_scheduling(pod)
+    yield from pod_claim_problems(pod)
 
 
 def metadata_problems(name: str, namespace: str, labels: Labels) -> Problems:

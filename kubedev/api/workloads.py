@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubedev.api.defaults import default_pod
+from kubedev.api.defaults import default_pod, without_claims
 from kubedev.api.fields import Fields
 from kubedev.api.objects import Node, OwnerReference, Pod, Workload
 from kubedev.api.problems import Problem, Problems, invalid, required, unsupported
@@ -55,11 +55,12 @@ def template_path(workload: Workload) -> str:
     return "spec.jobTemplate.spec.template" if workload.kind == "CronJob" else "spec.template"
 
 
-def validate_workload(workload: Workload) -> tuple[Problem, ...]:
-    """Why the API server would refuse the workload, or the pods of its template."""
+def validate_workload(workload: Workload, claims: bool = False) -> tuple[Problem, ...]:
+    """Why the API server would refuse the workload, or the pods of its template, with or without their claims."""
     path = template_path(workload)
     template = workload_spec(workload).child("template").values
     pod = default_pod(pod_from_template(workload, 0))
+    pod = pod if claims else without_claims(pod)
     problems = [*unknown_fields(template, "PodTemplate", path), *number_problems(workload)]
     if workload.kind in SELECTING and workload.selector is None:
         problems.append(required("spec.selector", advice="repeat the template's labels under matchLabels"))

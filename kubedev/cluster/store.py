@@ -9,6 +9,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Literal
 
+from kubedev.api.claims import (
+    DeviceClass,
+    DeviceObject,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass, Service, Workload
 from kubedev.api.storage import StorageObject
 from kubedev.api.values import replace, with_item, without_item
@@ -16,7 +23,17 @@ from kubedev.scheduler.storage import STORAGE_KINDS, Storage, key_of
 
 __all__ = ["Object", "Store", "WatchEvent", "deleted", "find", "listed", "new_uid", "put"]
 
-Object = Node | Pod | PodDisruptionBudget | PriorityClass | Service | Namespace | StorageObject | Workload
+Object = (
+    Node
+    | Pod
+    | PodDisruptionBudget
+    | PriorityClass
+    | Service
+    | Namespace
+    | StorageObject
+    | Workload
+    | DeviceObject
+)
 
 KINDS: Mapping[type, str] = {
     Node: "nodes",
@@ -26,6 +43,10 @@ KINDS: Mapping[type, str] = {
     Service: "services",
     Namespace: "namespaces",
     Workload: "workloads",
+    DeviceClass: "device_classes",
+    ResourceSlice: "resource_slices",
+    ResourceClaimTemplate: "resource_claim_templates",
+    ResourceClaim: "resource_claims",
 }
 
 
@@ -40,8 +61,8 @@ class WatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """All objects, by name (pods by uid), the version of the last change, and how often each uid was
-    asked for by a pod.
+    """All objects, by name (pods by uid, claims for devices by `namespace/name`), the version of the last change,
+    and how often each uid was asked for by a pod.
     """
 
     version: int = 0
@@ -54,6 +75,10 @@ class Store:
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     storage: Storage = field(default_factory=Storage)
     workloads: Mapping[str, Workload] = field(default_factory=dict)
+    device_classes: Mapping[str, DeviceClass] = field(default_factory=dict)
+    resource_slices: Mapping[str, ResourceSlice] = field(default_factory=dict)
+    resource_claim_templates: Mapping[str, ResourceClaimTemplate] = field(default_factory=dict)
+    resource_claims: Mapping[str, ResourceClaim] = field(default_factory=dict)
 
     def pods_on(self, node: str) -> tuple[Pod, ...]:
         """The pods bound to a node, in the order in which they were created."""
@@ -88,6 +113,8 @@ def new_uid(store: Store, pod: Pod) -> str:
 def _key(obj: Object) -> str:
     if isinstance(obj, Workload):
         return f"{obj.kind}/{obj.namespace}/{obj.name}"
+    if isinstance(obj, ResourceClaim | ResourceClaimTemplate):
+        return f"{obj.namespace}/{obj.name}"
     return obj.uid if isinstance(obj, Pod) else obj.name
 
 

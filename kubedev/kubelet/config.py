@@ -193,4 +193,4 @@ class KubeletConfig:
 
 
 # Feature gates that are switches in kubedev.
-FEATURE_SWITCHES = frozenset({"ResourceHealthStatus", "KubeletPodResourcesGet"})
+FEATURE_SWITCHES = frozenset({"DynamicResourceAllocation", "ResourceHealthStatus", "KubeletPodResourcesGet"})

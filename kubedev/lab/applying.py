@@ -1,12 +1,13 @@
 """From a manifest to the objects that the API server would store: read, admitted, with names that are free."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from kubedev.api.admission import NamespaceError, admit_pod, check_namespace, with_default_tolerations
+from kubedev.api.claims import ResourceClaim, ResourceClaimTemplate
 from kubedev.api.defaults import PriorityError
 from kubedev.api.manifests import ManifestError, Manifests, Reader, load
 from kubedev.api.names import is_extended_resource_name
@@ -26,7 +27,7 @@ __all__ = [
     "asked_resources",
     "changed_pods",
     "declared",
-    "is_bound_storage",
+    "is_there",
     "manifests",
     "new_node",
     "new_nodes",
@@ -67,16 +68,18 @@ def admitted(
     state: ClusterState,
     rename: bool,
     readers: Mapping[tuple[str, str], Reader],
+    gates: Collection[str] = (),
 ) -> Manifests:
     """What is to be created: the manifest's objects as the API server stores them, nodes as their kubelets register
-    them. A DaemonSet's pods are its controller's to make. `readers` are for the configurations in it.
+    them. A DaemonSet's pods are its controller's to make. `readers` are for the configurations in it,
+    `gates` the feature gates that are on.
 
     Raises ManifestError, or ClusterError where a name is taken; with `rename` pods get a free one.
     """
     store = state.store
     text, source = read_text(manifest, source)
     _check_number(text.count("\n---"), source)
-    loaded = load(text, source, readers)
+    loaded = load(text, source, readers, gates)
     _check_number(len(loaded.objects), source)
     _check_containers(loaded.pods, source)
     _check_namespaces(loaded, source, store)
@@ -208,17 +211,19 @@ def _same_pod(pod: Pod, there: Pod | None) -> bool:
     return _spec(there) == _spec(pod) and _keeps_tolerations(pod, there)
 
 
-def is_bound_storage(obj: Any, store: Store) -> bool:
+Lasting = PersistentVolume | PersistentVolumeClaim | ResourceClaim | ResourceClaimTemplate
+"""Objects of which nobody may change what they say, while others write what comes of them."""
+
+
+def is_there(obj: Any, store: Store) -> bool:
     """Whether a volume or claim like this is there: what came of it since stays as it is."""
-    if not isinstance(obj, PersistentVolume | PersistentVolumeClaim):
-        return False
-    return getattr(find(store, obj), "manifest", None) == obj.manifest
+    return isinstance(obj, Lasting) and getattr(find(store, obj), "manifest", None) == obj.manifest
 
 
-def _other_storage(loaded: Manifests, store: Store) -> list[PersistentVolume | PersistentVolumeClaim]:
+def _others(loaded: Manifests, store: Store) -> list[Lasting]:
     """Volumes and claims whose names are taken by others."""
-    mine = [one for one in loaded.objects if isinstance(one, PersistentVolume | PersistentVolumeClaim)]
-    return [one for one in mine if find(store, one) is not None and not is_bound_storage(one, store)]
+    mine = [one for one in loaded.objects if isinstance(one, Lasting)]
+    return [one for one in mine if find(store, one) is not None and not is_there(one, store)]
 
 
 def _by_name(store: Store) -> dict[tuple[str, str], Pod]:
@@ -229,7 +234,15 @@ def _spec(pod: Pod) -> tuple[Any, ...]:
     """What a manifest says of a pod for good: neither scheduler nor kubelet changes it, and nobody may."""
     kept = replace(pod, uid="", resource_version="", creation_timestamp=None, deletion_timestamp=None)
     kept = replace(kept, node_name="", tolerations=(), scheduling_gates=(), owner_references=())
-    kept = replace(kept, phase="", reason="", message="", start_time=None, nominated_node_name="")
+    kept = replace(
+        kept,
+        resource_claim_statuses={},
+        phase="",
+        reason="",
+        message="",
+        start_time=None,
+        nominated_node_name="",
+    )
     return replace(kept, qos_class="", conditions=()), grace_period(pod)
 
 
@@ -258,7 +271,7 @@ def _check_names(loaded: Manifests, store: Store) -> None:
     there = _by_name(store)
     taken = [f'pods "{pod.name}"' for pod in new_pods(loaded, store) if (pod.namespace, pod.name) in there]
     taken += [f'nodes "{node.name}"' for node in new_nodes(loaded, store) if node.name in store.nodes]
-    taken += [f'{type(one).__name__.lower()}s "{one.name}"' for one in _other_storage(loaded, store)]
+    taken += [f'{type(one).__name__.lower()}s "{one.name}"' for one in _others(loaded, store)]
     if taken:
         raise ClusterError(
             f"another one of {taken[0]} already exists: delete it first, or give this one another name"

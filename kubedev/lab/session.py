@@ -30,7 +30,7 @@ from kubedev.lab.applying import (
     asked_resources,
     changed_pods,
     declared,
-    is_bound_storage,
+    is_there,
     manifests,
     new_node,
     new_nodes,
@@ -253,7 +253,7 @@ class Lab(Nodes):
         nothing is created). `notes` of the result say what counts for nothing, and which pods no scheduler looks at.
         """
         readers = {**self._scheduler.readers, **kubelet_readers(self._config)}
-        loaded = admitted(manifest, source, self.state, rename, readers)
+        loaded = admitted(manifest, source, self.state, rename, readers, self._config.all_switches)
         store = self.state.store
         kubelets = [c for c in loaded.configurations if isinstance(c, KubeletConfiguration)]
         first: list[e.Event] = [event for each in kubelets for event in restarted(self.state, each.config)]
@@ -266,7 +266,7 @@ class Lab(Nodes):
         first += [
             e.ObjectApplied(obj)
             for obj in loaded.objects
-            if not (isinstance(obj, Pod | Node | Workload) or is_bound_storage(obj, store))
+            if not (isinstance(obj, Pod | Node | Workload) or is_there(obj, store))
         ]
         daemons = [w for w in loaded.objects if isinstance(w, Workload) and w.kind == "DaemonSet"]
         wanted = [*loaded.pods, *(pod_from_template(daemon, 0) for daemon in daemons)]
