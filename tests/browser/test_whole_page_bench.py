@@ -148,7 +148,7 @@ WATCH = """(root, selector) => {
   });
   window.watch.observe(root, { subtree: true, childList: true, characterData: true });
 }"""
-STATUS = "g[data-k$='/status'] text"
+STATUS = "g[data-k^='status/'] text"
 
 
 @pytest.fixture
