@@ -2,7 +2,7 @@
 
 Go source: `k8s.io/component-helpers/resource/helpers.go: PodRequests`, `pkg/scheduler/framework/types.go:
 Resource, calculateResource`. Init containers run one after another before the others, so of them only the
-hungriest moment counts; sidecars (init containers that go on running) count in every moment from their start.
+peak counts; sidecars (init containers that go on running) count in every moment from their start.
 """
 
 from collections.abc import Collection, Mapping

@@ -1,43 +1,65 @@
 """What a lab is made of: a cluster to drive, pictures with knobs, predictions, checks, slides.
 
 What a notebook uses stands here. What only later cells need is imported when it is asked for, so that the first picture
-does not wait for it; `allocate` is what lab 04 explores.
+does not wait for it; `pods` is how pods are written, `allocate` what lab 04 explores.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kubedev.lab.check import check, holds, no_device_twice, only_healthy_devices, runs
+from kubedev.api.messages import Device
+from kubedev.lab.check import (
+    accepted,
+    asks,
+    check,
+    holds,
+    invariant,
+    may_use,
+    no_device_twice,
+    only_healthy_devices,
+    part_of,
+    runs,
+)
 from kubedev.lab.explore import explore
 from kubedev.lab.predict import predict
 from kubedev.lab.session import KubeletConfig, Lab, manifests
 
 if TYPE_CHECKING:
-    from kubedev.lab import allocate
+    from kubedev.lab import allocate, pods
     from kubedev.lab.compare import both_ends, side_by_side
 
 __all__ = [
+    "Device",
     "KubeletConfig",
     "Lab",
+    "accepted",
     "allocate",
+    "asks",
     "both_ends",
     "check",
     "explore",
     "holds",
+    "invariant",
     "manifests",
+    "may_use",
     "no_device_twice",
     "only_healthy_devices",
+    "part_of",
+    "pods",
     "predict",
     "runs",
     "side_by_side",
 ]
 
+_LATER = {"both_ends": "compare", "side_by_side": "compare"}
+_ROOMS = {"allocate", "pods"}
+
 
 def __getattr__(name: str) -> Any:
-    if name in ("both_ends", "side_by_side"):
-        return getattr(import_module("kubedev.lab.compare"), name)
-    if name == "allocate":
-        return import_module("kubedev.lab.allocate")
+    if name in _LATER:
+        return getattr(import_module(f"kubedev.lab.{_LATER[name]}"), name)
+    if name in _ROOMS:
+        return import_module(f"kubedev.lab.{name}")
     raise AttributeError(f"module 'kubedev.lab' has no attribute {name!r}")
 
 

@@ -1,9 +1,13 @@
 """Exercises and their checks: a check names the invariant that is broken, and the device or pod that breaks it."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from typing import Protocol, TypeVar
 
+from kubedev.api.objects import Pod
+from kubedev.api.quantity import Quantity
+from kubedev.api.requests import pod_requests
 from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.devices.holdings import who_holds
 from kubedev.views.catalogue import say
@@ -11,17 +15,25 @@ from kubedev.views.catalogue import say
 __all__ = [
     "Checked",
     "Invariant",
+    "accepted",
+    "asks",
     "check",
     "devices_of",
     "holds",
+    "invariant",
+    "may_use",
     "no_device_twice",
     "only_healthy_devices",
+    "part_of",
     "runs",
 ]
 
 Invariant = Callable[[ClusterState], Iterator[str]]
 """Yields a sentence for each way in which a state breaks it."""
 
+
+Row = Mapping[str, object]
+"""What breaks an invariant, by the names of the places in its sentence; `key` where the sentence is another one."""
 
 S = TypeVar("S")
 S_co = TypeVar("S_co", covariant=True)
@@ -62,21 +74,34 @@ class Checked:
         )
 
 
+def invariant(key: str, rows: Callable[[S], Iterable[Row]]) -> Callable[[S], Iterator[str]]:
+    """Return the invariant that a state keeps if it has no rows; each row is told by the text `check.KEY`."""
+
+    def broken(state: S) -> Iterator[str]:
+        for row in rows(state):
+            values = dict(row)
+            yield say(f"check.{values.pop('key', key)}", **values)
+
+    return broken
+
+
+def _named(state: ClusterState, name: str) -> Iterator[Pod]:
+    return (pod for pod in state.store.pods.values() if pod.name == name)
+
+
 def runs(*pods: str) -> Invariant:
     """These pods run."""
 
-    def broken(state: ClusterState) -> Iterator[str]:
-        found = {pod.name: pod for pod in state.store.pods.values()}
+    def rows(state: ClusterState) -> Iterator[Row]:
         for name in pods:
-            if name not in found:
-                yield say("check.no-pod", pod=name)
-            elif found[name].phase != "Running":
-                why = found[name].message or next(
-                    (c.message for c in found[name].conditions if c.message), ""
-                )
-                yield say("check.not-running", pod=name, phase=found[name].phase or "Pending", why=why)
+            pod = next(_named(state, name), None)
+            if pod is None:
+                yield {"key": "no-pod", "pod": name}
+            elif pod.phase != "Running":
+                why = pod.message or next((c.message for c in pod.conditions if c.message), "")
+                yield {"pod": name, "phase": pod.phase or "Pending", "why": why}
 
-    return broken
+    return invariant("not-running", rows)
 
 
 def devices_of(state: ClusterState) -> Iterator[tuple[str, str, str, str]]:
@@ -93,40 +118,86 @@ def devices_of(state: ClusterState) -> Iterator[tuple[str, str, str, str]]:
 def holds(pod: str, resource: str, count: int = 1) -> Invariant:
     """A pod that runs holds so many devices of the resource, at least: running is not enough."""
 
-    def broken(state: ClusterState) -> Iterator[str]:
+    def rows(state: ClusterState) -> Iterator[Row]:
         held = sum((name, of) == (pod, resource) for name, _, of, _ in devices_of(state))
-        found = next((p for p in state.store.pods.values() if p.name == pod), None)
+        found = next(_named(state, pod), None)
         if found is None or found.phase != "Running" or held >= count:
             return
-        values = {"pod": pod, "node": found.node_name, "resource": resource}
-        if held:
-            yield say("check.holds-few", held=held, count=count, **values)
-        else:
-            yield say("check.holds-nothing", **values)
+        values = {"pod": pod, "node": found.node_name, "resource": resource, "held": held, "count": count}
+        yield values if held else {**values, "key": "holds-nothing"}
 
-    return broken
+    return invariant("holds-few", rows)
 
 
 def no_device_twice() -> Invariant:
     """No device is held by two pods."""
 
-    def broken(state: ClusterState) -> Iterator[str]:
+    def rows(state: ClusterState) -> Iterator[Row]:
         owners: dict[tuple[str, str, str], str] = {}
-        for pod, *device in devices_of(state):
-            node, resource, name = device
-            first = owners.setdefault((node, resource, name), pod)
+        for pod, node, resource, device in devices_of(state):
+            first = owners.setdefault((node, resource, device), pod)
             if first != pod:
-                yield say("check.twice", device=name, resource=resource, node=node, first=first, second=pod)
+                yield {"device": device, "resource": resource, "node": node, "first": first, "second": pod}
 
-    return broken
+    return invariant("twice", rows)
 
 
 def only_healthy_devices() -> Invariant:
     """No pod holds a device that is unhealthy."""
+    return invariant(
+        "sick",
+        lambda state: (
+            {"device": device, "resource": resource, "node": node, "pod": pod}
+            for pod, node, resource, device in devices_of(state)
+            if device in state.kubelets[node].devices.unhealthy_devices.get(resource, ())
+        ),
+    )
 
-    def broken(state: ClusterState) -> Iterator[str]:
-        for pod, node, resource, device in devices_of(state):
-            if device in state.kubelets[node].devices.unhealthy_devices.get(resource, ()):
-                yield say("check.sick", device=device, resource=resource, node=node, pod=pod)
 
-    return broken
+def accepted(answer: str) -> Invariant:
+    """The API server took what was applied; `answer` is what it said."""
+    taken = answer.endswith(say("apply.created", what=""))
+    return invariant("refused", lambda _: [] if taken else [{"error": " ".join(answer.split("\n  * ")[:2])}])
+
+
+def asks(pod: str, resource: str, amount: str) -> Invariant:
+    """The pod requests just so much."""
+    return invariant(
+        "asks",
+        lambda state: (
+            {"pod": pod, "is_": is_, "resource": resource, "want": amount}
+            for found in _named(state, pod)
+            if (is_ := pod_requests(found).get(resource, Quantity())) != Quantity.parse(amount)
+        ),
+    )
+
+
+def may_use(pod: str, container: str, resource: str, amount: str) -> Invariant:
+    """No limit keeps the container from using so much."""
+
+    def rows(state: ClusterState) -> Iterator[Row]:
+        for found in _named(state, pod):
+            limits = [
+                c.limits.get(resource)
+                for c in (*found.init_containers, *found.containers)
+                if c.name == container
+            ]
+            if not limits:
+                yield {"key": "container-gone", "pod": pod, "container": container}
+            values = {"container": container, "pod": pod, "resource": resource, "want": amount}
+            low = (limit for limit in limits if limit is not None and limit < Quantity.parse(amount))
+            yield from ({**values, "is_": limit} for limit in low)
+
+    return invariant("may-use", rows)
+
+
+def part_of(card: str, *pods: str) -> Invariant:
+    """What these pods hold are parts of one card: devices whose ids are its name, or begin with it and no letter."""
+    return invariant(
+        "other-card",
+        lambda state: (
+            {"pod": pod, "device": device, "card": card}
+            for pod, _, _, device in devices_of(state)
+            if pod in pods and not re.fullmatch(rf"{re.escape(card)}([^a-zA-Z0-9].*)?", device)
+        ),
+    )

@@ -1,4 +1,4 @@
-"""Charts that people explore, as ordinary plotly figures: time lines, bars, and the matrix of a large machine.
+"""Charts that people explore, as ordinary plotly figures: time lines, and the matrix of a large machine.
 
 Only their data is sent to the browser. Sizes are given, since a hidden slide measures nothing, and so are
 colours, since plotly does not know the page's theme. plotly is imported when a figure is made.
@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubedev.api.requests import PodArithmetic, Role
 from kubedev.kubelet.topology.hints import ResourceHints
-from kubedev.views.arithmetic import moments
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
 from kubedev.views.style import FONT, WIDTH, Theme, colour
@@ -19,7 +17,7 @@ from kubedev.views.timeline import Timeline
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["MergeTime", "arithmetic_figure", "explosion_figure", "hints_figure", "timeline_figure"]
+__all__ = ["MergeTime", "explosion_figure", "hints_figure", "timeline_figure"]
 
 _VERDICTS = ("too few", "reusable left out", "not preferred", "preferred")
 
@@ -52,33 +50,6 @@ def timeline_figure(timeline: Timeline, theme: Theme = "light") -> "Figure":
     figure.update_xaxes(title=say("timeline.axis"), rangemode="tozero")
     most = max((sample.capacity or 0 for sample in timeline.samples), default=0)
     figure.update_yaxes(title=say("timeline.count"), rangemode="tozero", dtick=max(1, round(most / 8)))
-    return figure
-
-
-def arithmetic_figure(arithmetic: PodArithmetic, resource: str, theme: Theme = "light") -> "Figure":
-    """Return a stacked bar for each moment of the pod's life, and the request as a line above them."""
-    figure = _figure(say("arithmetic.title", resource=resource), theme, 420)
-    life = moments(arithmetic, resource)
-    titles = [moment.title for moment in life]
-    tones = {Role.CONTAINER: "accent", Role.SIDECAR: "muted", Role.INIT: "card"}
-    for container, role in {(part.container, part.role): None for moment in life for part in moment.parts}:
-        amounts = [
-            sum(p.amount.milli_value() for p in moment.parts if p.container == container) / 1000
-            for moment in life
-        ]
-        marker = {
-            "color": colour(tones[role], theme),
-            "line": {"color": colour("accent", theme), "width": 1.5},
-        }
-        figure.add_bar(x=titles, y=amounts, name=f"{container} ({role})", marker=marker)
-    total = arithmetic.total.get(resource)
-    if total is not None:
-        words = f"{say('arithmetic.request')} {total}"
-        line = {"color": colour("accent", theme), "width": 2.5}
-        figure.add_hline(y=total.milli_value() / 1000, line=line, annotation_text=words)
-    figure.update_layout(barmode="stack")
-    figure.update_xaxes(title=say("arithmetic.axis"))
-    figure.update_yaxes(title=resource)
     return figure
 
 

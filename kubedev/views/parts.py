@@ -118,16 +118,29 @@ def _group_name(key: str, name: str, group: Group, x: float, y: float) -> Iterat
 
 
 class Legend(Part):
-    """The marks of states with their words, in rows or, where it stands beside something, one below the other."""
+    """The marks of states with their words, in rows or, where it stands beside something, one below the other.
+
+    `tones` are colours that bars have: words, colour, and whether it is an outline.
+    """
 
     __slots__ = ("items", "upright")
 
-    def __init__(self, *states: DeviceState, preferred: bool = False, wash: str = "", upright: bool = False):
-        items: list[tuple[str, Device | None]] = [(state.word, Device("", state)) for state in states]
+    def __init__(
+        self,
+        *states: DeviceState,
+        preferred: bool = False,
+        wash: str = "",
+        tones: Sequence[tuple[str, str, bool]] = (),
+        upright: bool = False,
+    ) -> None:
+        items: list[tuple[str, Device | tuple[str, bool]]] = [
+            (state.word, Device("", state)) for state in states
+        ]
         if preferred:
             items.append((say("state.preferred"), Device("", DeviceState.FREE, starred=True)))
         if wash:
-            items.append((wash, None))
+            items.append((wash, ("wash", False)))
+        items += [(word, (tone, outlined)) for word, tone, outlined in tones]
         self.items = items
         self.upright = upright
 
@@ -143,7 +156,10 @@ class Legend(Part):
         def draw(left: float, top: float, _height: float) -> Iterator[Mark]:
             for n, ((word, device), (dx, dy)) in enumerate(zip(self.items, places, strict=True)):
                 at, name = (left + dx, top + dy + 1), f"{key}/{n}"
-                yield device.cell(name, *at, 16) if device else Band(name, *at, 16, 16, radius=4)
+                if isinstance(device, Device):
+                    yield device.cell(name, *at, 16)
+                else:
+                    yield Band(name, *at, 16, 16, device[0], 4, device[1])
                 yield Text(f"{name}/word", left + dx + 24, top + dy + 14, word, tone="muted")
 
         return Block(22.0 * (row + 1), draw)

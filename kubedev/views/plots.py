@@ -15,19 +15,22 @@ _THIN = 3.0  # what there is of something is seen, however little it is
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a bar: how much, in which colour, and the words that stand in it where they fit."""
+    """A part of a bar: how much, in which colour, and the words that stand in it where they or the `short` ones fit."""
 
     value: float
     tone: str = "accent"
     words: str = ""
+    short: str = ""
+    outlined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: its pieces from the bottom up, and the label below it."""
+    """One bar: its pieces from the bottom up, the label below it, and words above it."""
 
     label: str
     pieces: tuple[Piece, ...]
+    above: str = ""
 
     @property
     def total(self) -> float:
@@ -36,10 +39,12 @@ class Bar:
 
 
 class Bars(Part):
-    """Bars on an axis from 0 to `top`, which stays where it is whatever the bars do; `limit` is a line across, told
-    by `limit_words` above the bars."""
+    """Bars on an axis from 0 to `top`, which stays where it is whatever the bars do.
 
-    __slots__ = ("bars", "caption", "high", "limit", "limit_words", "ticks", "top", "unit")
+    `limit` is a line across, told by `limit_words` above the bars or, with `beside`, at its end.
+    """
+
+    __slots__ = ("bars", "beside", "caption", "high", "limit", "limit_words", "ticks", "top", "unit")
 
     def __init__(
         self,
@@ -50,6 +55,7 @@ class Bars(Part):
         unit: str = "",
         limit: float | None = None,
         limit_words: str = "",
+        beside: bool = False,
         high: float = 150.0,
         caption: str = "",
     ) -> None:
@@ -59,6 +65,7 @@ class Bars(Part):
         self.unit = unit
         self.limit = limit
         self.limit_words = limit_words
+        self.beside = beside
         self.high = high
         self.caption = caption
 
@@ -76,39 +83,78 @@ class Bars(Part):
                 out.append(tick)
         return out
 
+    def _right(self) -> float:
+        """The room for the words at the end of the line."""
+        words = self.limit_words.split() if self.beside else []
+        return max((text_width(each, bold=True) + 8 for each in words), default=0.0)
+
     def least(self) -> float:
-        return self._left() + sum(self._each(bar) for bar in self.bars)
+        return self._left() + sum(self._each(bar) for bar in self.bars) + self._right()
 
     def _each(self, bar: Bar) -> float:
-        return max([34.0, *(text_width(word) + 12 for word in bar.label.split())])
+        words = [text_width(word) + 12 for word in bar.label.split()] if self._all_named() else []
+        return max([34.0 if words else 10.0, *words, text_width(bar.above, bold=True) * self._all_named()])
+
+    def _all_named(self) -> bool:
+        """Otherwise a label has the room of the bars without one beside it, and so have words above."""
+        return all(bar.label for bar in self.bars)
+
+    def _room(self, n: int, pitch: float) -> float:
+        beside = (range(n - 1, -1, -1), range(n + 1, len(self.bars)))
+        empty = [next((k for k, i in enumerate(side) if self.bars[i].label), len(side)) for side in beside]
+        return pitch * (1 + min((e for e, side in zip(empty, beside, strict=True) if side), default=0)) - 6
 
     def lay(self, width: float, key: str) -> Block:
-        left = self._left()
-        pitch = (width - left) / max(1, len(self.bars))
-        labels = [flow(bar.label, pitch - 6) for bar in self.bars]
-        head = line_height() + 8
+        left, end = self._left(), width - self._right()
+        pitch = (end - left) / max(1, len(self.bars))
+        labels = [flow(bar.label, self._room(n, pitch)) for n, bar in enumerate(self.bars)]
+        close = any(bar.above and self._up(bar.total) > self.high - line_height() for bar in self.bars)
+        head = line_height() * (1 + close * (not self.beside)) + 8
         below = line_height() * max(map(len, labels), default=0) + 6
 
         def draw(x: float, y: float, _height: float) -> Iterator[Mark]:
             base = y + head + self.high
             yield word(f"{key}/unit", x, y + 11, self.unit, anchor="start")
             for tick in self._apart():
-                at = base - self.high * tick / self.top
-                yield Line(f"{key}/tick/{tick:g}", ((x + left, at), (x + width, at)), "rule")
+                at = base - self._up(tick)
+                yield Line(f"{key}/tick/{tick:g}", ((x + left, at), (x + end, at)), "rule")
                 yield word(f"{key}/tick/{tick:g}/words", x + left - 8, at + 5, f"{tick:g}", anchor="end")
+            told: list[tuple[float, float, float, float]] = []
             for n, bar in enumerate(self.bars):
                 yield from self._bar(f"{key}/{n}", bar, x + left + pitch * n, base, pitch)
+                if bar.above:
+                    half = text_width(bar.above, bold=True) / 2
+                    middle = min(max(x + left + pitch * (n + 0.5), x + left + half), x + end - half)
+                    place = (middle, base - self._up(bar.total) - 7)
+                    told.append((middle - half - 4, place[1] - 14, middle + half + 4, place[1] + 5))
+                    yield word(f"{key}/{n}/above", *place, bar.above, "ink", bold=True)
                 for number, line in enumerate(labels[n]):
                     middle = x + left + pitch * (n + 0.5)
                     yield word(f"{key}/{n}/label/{number}", middle, base + 17 + line_height() * number, line)
             if self.limit is not None:
-                at = base - self.high * min(1.0, self.limit / self.top)
-                yield Line(f"{key}/limit", ((x + left, at), (x + width, at)), "strong", dashed=True)
-                yield word(
-                    f"{key}/limit/words", x + width, y + 13, self.limit_words, "accent", "end", bold=True
-                )
+                at = base - self._up(min(self.top, self.limit))
+                gaps = sorted((a, b) for a, top, b, foot in told if top < at < foot)
+                ends = [x + left, *(edge for gap in gaps for edge in gap), x + end]
+                for n, (start, stop) in enumerate(zip(ends[::2], ends[1::2], strict=True)):
+                    name = f"{key}/limit/{n}" if n else f"{key}/limit"
+                    yield Line(name, ((start, at), (stop, at)), "strong", dashed=True)
+            yield from self._limit_words(f"{key}/limit/words", x + width, y, base)
 
         return Block(head + self.high + below, draw)
+
+    def _up(self, value: float) -> float:
+        return self.high * value / self.top
+
+    def _limit_words(self, key: str, end: float, top: float, base: float) -> Iterator[Mark]:
+        if not self.beside or self.limit is None:
+            if self.limit_words:
+                yield word(key, end, top + 13, self.limit_words, "accent", "end", bold=True)
+            return
+        lines = flow(self.limit_words, self._right(), bold=True)
+        at = base - self._up(min(self.top, self.limit)) + 5 - line_height() * (len(lines) - 1) / 2
+        at = min(max(at, top + 11), base - line_height() * (len(lines) - 1))
+        for n, line in enumerate(lines):
+            yield word(f"{key}/{n}", end, at + line_height() * n, line, "accent", "end", bold=True)
 
     def _bar(self, key: str, bar: Bar, x: float, base: float, pitch: float) -> Iterator[Mark]:
         wide = min(pitch * 0.6, 110.0)
@@ -118,12 +164,15 @@ class Bars(Part):
             left = x + (pitch - wide) / 2
             if not high:
                 continue
-            yield Band(
-                f"{key}/{n}", left, base + 1, wide, high - 1, piece.tone, radius=4, tooltip=piece.words
-            )
-            if high >= line_height() + 2 and text_width(piece.words) + 10 <= wide:
-                tone = "ink" if piece.tone in ("wash", "panel", "card") else "on-accent"
-                yield word(f"{key}/{n}/words", x + pitch / 2, base + high / 2 + 5, piece.words, tone)
+            inset = 1.5 if piece.outlined and high > 6 else 0.0
+            place = (left + inset, base + 1 + inset, wide - 2 * inset, high - 1 - 2 * inset)
+            yield Band(f"{key}/{n}", *place, piece.tone, min(4, high / 2), inset > 0, piece.words)
+            fitting = (w for w in (piece.words, piece.short) if w and text_width(w, bold=True) + 10 <= wide)
+            said = next(fitting, "")
+            if said and high >= line_height() + 2:
+                plain = piece.outlined or piece.tone in ("wash", "panel", "card")
+                at = (x + pitch / 2, base + high / 2 + 5)
+                yield word(f"{key}/{n}/words", *at, said, "ink" if plain else "on-accent", bold=True)
 
     def about(self) -> str:
         return say(

@@ -4,9 +4,10 @@ from kubedev.api.messages import VERSION
 from kubedev.api.objects import Pod
 from kubedev.api.requests import pod_arithmetic
 from kubedev.kubelet.devices.registration import validate
-from kubedev.views.arithmetic import Life, lives_picture
+from kubedev.kubelet.pressure.two_limits import Wants, against_limits
+from kubedev.views.arithmetic import lives_picture
 from kubedev.views.attempts import Attempt, attempts_picture
-from kubedev.views.limits import PERIOD, LimitsRun, limits_picture
+from kubedev.views.limits import limits_picture
 from kubedev.views.picture import Picture
 from kubedev.views.registration import SequenceCall
 
@@ -22,31 +23,16 @@ def pods_side_by_side() -> Picture:
     load, migrate, app = container("load", 4), container("migrate", 1), container("app", 2)
     proxy = container("proxy", 1, restartPolicy="Always")
     orders = {"sidecar last": (load, migrate, proxy), "sidecar first": (proxy, load, migrate)}
-    lives = [
-        Life(title, pod_arithmetic(Pod.parse({"spec": {"initContainers": inits, "containers": [app]}})))
+    lives = {
+        title: pod_arithmetic(Pod.parse({"spec": {"initContainers": inits, "containers": [app]}}))
         for title, inits in orders.items()
-    ]
+    }
     return lives_picture(lives, "cpu")
 
 
 def limits() -> Picture:
     """Lab 01: four threads against a limit of one CPU, 512 MiB against 256."""
-    wants = tuple(min(400, left) for left in range(1200, 0, -PERIOD))
-    quiet = 16 - len(wants)
-    run = LimitsRun(
-        ran=(*(PERIOD for _ in wants), *(0,) * quiet),
-        wanted=(*wants, *(0,) * quiet),
-        quota=PERIOD,
-        done=1200,
-        free=300,
-        memory=(64, 128, 192, 256, 320, *(0,) * 11),
-        memory_limit=256,
-        peak=320,
-        killed=4,
-        cpu_words="1",
-        memory_words="256Mi",
-    )
-    return limits_picture(run)
+    return limits_picture(against_limits(Wants(), "1", "256Mi"))
 
 
 def refusals() -> Picture:

@@ -6,9 +6,9 @@ from tests.notebooks.exercises import answers, check_with
 
 LAB = "01-what-a-pod-asks-for"
 
-APPLY = "answer = try_apply(lab, pod_text(trainer, name='trainer'))"
-APPLY_BOTH = "answers = [try_apply(lab, pod_text(notebook, name=name)) for name in ('alice', 'bob')]"
-ONE = "notebook = container('notebook', limits={'nvidia.com/gpu': 1}); "
+APPLY = "answer = pods.apply(lab, pods.manifest(trainer, name='trainer'))"
+APPLY_BOTH = "answers = [pods.apply(lab, pods.manifest(notebook, name=name)) for name in ('alice', 'bob')]"
+ONE = "notebook = pods.container('notebook', limits={'nvidia.com/gpu': 1}); "
 
 
 @pytest.mark.parametrize("exercise", [1, 2, 3])
@@ -22,12 +22,12 @@ def test_the_answer_is_right(exercise: int) -> None:
         (1, "", "must be equal to nvidia.com/gpu limit of 8"),
         (
             1,
-            f"trainer = container('main', requests={{'nvidia.com/gpu': 8}}); {APPLY}",
+            f"trainer = pods.container('main', requests={{'nvidia.com/gpu': 8}}); {APPLY}",
             "Limit must be set for non overcommitable resources",
         ),
         (
             1,
-            f"trainer = container('main', limits={{'nvidia.com/gpu': 1}}); {APPLY}",
+            f"trainer = pods.container('main', limits={{'nvidia.com/gpu': 1}}); {APPLY}",
             "pod trainer asks for 1 of nvidia.com/gpu, not for 8",
         ),
         (2, "", 'Invalid value: "500m": must be an integer'),
@@ -41,18 +41,18 @@ def test_the_answer_is_right(exercise: int) -> None:
         (3, "lab.delete('first')", "there is no pod first"),
         (
             3,
-            "try_apply(lab, pod_text(container('batch', cpu=4), name='second'))",
+            "pods.apply(lab, pods.manifest(pods.container('batch', cpu=4), name='second'))",
             "pod second asks for 4 of cpu, not for 6",
         ),
         (
             3,
-            "try_apply(lab, pod_text(container('serve', cpu=1), "
-            "init=[container('load', limits={'cpu': 8})], name='first'))",
+            "pods.apply(lab, pods.manifest(pods.container('serve', cpu=1), "
+            "init=[pods.container('load', limits={'cpu': 8})], name='first'))",
             "container load of pod first may use 8 of cpu, and needs 12 to be as fast",
         ),
         (
             3,
-            "try_apply(lab, pod_text(container('serve', cpu=1), name='first'))",
+            "pods.apply(lab, pods.manifest(pods.container('serve', cpu=1), name='first'))",
             "pod first has no container load any more",
         ),
     ],

@@ -12,7 +12,7 @@ LESS = (
     "from kubedev.lab.node_scene import pod_yaml\nlab.delete('{0}'); lab.apply(pod_yaml('{0}', {{{1!r}: 1}}))"
 )
 GPU, DEV = "nvidia.com/gpu", "test.com/dev"
-BOTH = "answers = [try_apply(lab, pod_text(container('notebook'), name=name)) for name in ('alice', 'bob')]"
+BOTH = "answers = [pods.apply(lab, pods.manifest(pods.container('notebook'), name=name)) for name in ('alice', 'bob')]"
 LABS = {
     "00": "00-one-pod-one-gpu",
     "01": "01-what-a-pod-asks-for",
@@ -60,16 +60,16 @@ def test_lab_00_has_more_than_one_right_answer(answer: str) -> None:
 
 
 TRIVIAL = [
-    ("01", 1, "trainer = container('main'); answer = try_apply(lab, pod_text(trainer, name='trainer'))"),
+    ("01", 1, "trainer = pods.container('main'); answer = pods.apply(lab, pods.manifest(trainer, name='trainer'))"),
     ("01", 1, "answer = ''"),
     ("01", 2, BOTH),
     ("01", 2, "answers = []"),
     ("01", 2, f"lab.plugin('{GPU}', devices=[Device('card0'), Device('card01')]); "
-              f"notebook = container('notebook', limits={{'{GPU}': 1}}); "
-              "answers = [try_apply(lab, pod_text(notebook, name=name)) for name in ('alice', 'bob')]"),
+              f"notebook = pods.container('notebook', limits={{'{GPU}': 1}}); "
+              "answers = [pods.apply(lab, pods.manifest(notebook, name=name)) for name in ('alice', 'bob')]"),
     ("01", 3, "lab.delete('first'); lab.delete('second')"),
-    ("01", 3, "[try_apply(lab, pod_text(container('x'), name=name)) for name in ('first', 'second')]"),
-    ("01", 3, "try_apply(lab, pod_text(container('load', cpu=1), name='first'))"),
+    ("01", 3, "[pods.apply(lab, pods.manifest(pods.container('x'), name=name)) for name in ('first', 'second')]"),
+    ("01", 3, "pods.apply(lab, pods.manifest(pods.container('load', cpu=1), name='first'))"),
     ("02", 1, "quiet.stop()"),
     ("02", 1, "quiet.start(); quiet.send()"),
     ("02", 2, "gpu.stop()"),

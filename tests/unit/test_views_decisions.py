@@ -27,7 +27,7 @@ from kubedev.kubelet.topology.topology import (
 from kubedev.views import samples
 from kubedev.views.allocation_sets import COLUMNS, allocation_picture
 from kubedev.views.arithmetic import arithmetic_picture, moments
-from kubedev.views.charts import arithmetic_figure, hints_figure, timeline_figure
+from kubedev.views.charts import hints_figure, timeline_figure
 from kubedev.views.document import document
 from kubedev.views.hints import hints_picture
 from kubedev.views.merge import MOST_PERMUTATIONS, merge_picture, try_permutations
@@ -381,11 +381,9 @@ def test_device_states_are_drawn_with_their_marks() -> None:
 
 
 def test_figures_have_a_size_and_their_colours() -> None:
-    made = pod([], [("app", "1")])
     timeline = Timeline(GPU, 10, samples=(Sample(0, 8, 8),), messages=((1.0, "8 devices"),), stops=(5.0,))
     for figure in (
         timeline_figure(timeline),
-        arithmetic_figure(pod_arithmetic(made), "cpu", "dark"),
         hints_figure([hints_of(GPU, 64, 8, 9, set(range(30)))]),
     ):
         layout = figure.to_dict()["layout"]
