@@ -1,7 +1,7 @@
 """What a lab is made of: a cluster to drive, pictures with knobs, predictions, checks, slides.
 
 What a notebook uses stands here. What only later cells need is imported when it is asked for, so that the first picture
-does not wait for it; `pods` is how pods are written, `allocate` what lab 04 explores.
+does not wait for it; `pods` is how pods are written, `allocate` what lab 04 explores, `numa` labs 05 and 06.
 """
 
 from importlib import import_module
@@ -25,13 +25,15 @@ from kubedev.lab.predict import predict
 from kubedev.lab.session import KubeletConfig, Lab, manifests
 
 if TYPE_CHECKING:
-    from kubedev.lab import allocate, pods
+    from kubedev.lab import allocate, numa, pods
     from kubedev.lab.compare import both_ends, side_by_side
+    from kubedev.lab.machine import Machine, on
 
 __all__ = [
     "Device",
     "KubeletConfig",
     "Lab",
+    "Machine",
     "accepted",
     "allocate",
     "asks",
@@ -43,6 +45,8 @@ __all__ = [
     "manifests",
     "may_use",
     "no_device_twice",
+    "numa",
+    "on",
     "only_healthy_devices",
     "part_of",
     "pods",
@@ -51,8 +55,8 @@ __all__ = [
     "side_by_side",
 ]
 
-_LATER = {"both_ends": "compare", "side_by_side": "compare"}
-_ROOMS = {"allocate", "pods"}
+_LATER = {"both_ends": "compare", "side_by_side": "compare", "Machine": "machine", "on": "machine"}
+_ROOMS = {"allocate", "numa", "pods"}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from kubedev.kubelet.topology.bitmask import iterate_bit_masks
 from kubedev.kubelet.topology.hints import TopologyHint
 from kubedev.kubelet.topology.merge import FilteredHints, NUMAInfo, filter_providers_hints, merge_at_once
 from kubedev.kubelet.topology.topology import RESTRICTED, TopologyManager, decide
-from kubedev.lab.numa_machine import POLICIES
+from kubedev.lab.machine import POLICIES
 from kubedev.views.charts import MergeTime, explosion_figure
 from kubedev.views.merge import merge_picture
 from kubedev.views.picture import Picture

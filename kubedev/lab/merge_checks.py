@@ -15,9 +15,9 @@ from kubedev.kubelet.topology.topology import (
     decide,
 )
 from kubedev.lab.check import Checked
-from kubedev.lab.numa_checks import MachineInvariant, admits
-from kubedev.lab.numa_machine import GPU, Machine, on, pod_asking
-from kubedev.lab.numa_scene import board
+from kubedev.lab.machine import GPU, Machine, on, pod_asking
+from kubedev.lab.machine_checks import MachineInvariant, admits
+from kubedev.lab.merge_scene import board
 from kubedev.views.cards import Card, cards_picture
 from kubedev.views.catalogue import say
 from kubedev.views.picture import Picture

@@ -7,12 +7,13 @@ from kubedev.kubelet.devices.allocation import filter_by_affinity
 from kubedev.kubelet.topology.hints import TopologyHint, written_out
 from kubedev.kubelet.topology.merge import NUMAInfo
 from kubedev.kubelet.topology.topology import BEST_EFFORT, NONE, Alignment, TopologyManager
-from kubedev.lab.numa_machine import POLICIES, Machine, full_name, pod_asking
-from kubedev.lab.numa_scene import board, device_views
+from kubedev.lab.machine import POLICIES, Machine, full_name, pod_asking
+from kubedev.lab.machine_scene import device_views, machine_board
 from kubedev.views.cards import Card, cards_picture
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
 from kubedev.views.merge import merge_picture
+from kubedev.views.numa import numa_picture
 from kubedev.views.picture import Picture
 from kubedev.views.stack import stack
 
@@ -27,6 +28,11 @@ __all__ = [
     "kubelet_starts",
     "list_of",
 ]
+
+
+def board(machine: Machine, mask: int | None = None) -> Picture:
+    """The machine with a mask laid over it."""
+    return numa_picture(machine_board(machine, mask))
 
 
 def _hint(hint: TopologyHint) -> str:

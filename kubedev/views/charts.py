@@ -74,7 +74,7 @@ def hints_figure(resources: Sequence[ResourceHints], theme: Theme = "light") -> 
         ygap=3,
         showscale=False,
     )
-    for words, step in (("hints.preferred", 3), ("hints.possible", 2), ("hints.no-hint", 0)):
+    for words, step in (("hints.preferred", 3), ("hints.not preferred", 2), ("hints.no-hint", 0)):
         marker = {"symbol": "square", "size": 14, "color": colour(steps[step], theme)}
         figure.add_scatter(x=[None], y=[None], mode="markers", name=say(words), marker=marker)
     figure.update_xaxes(title=say("hints.masks"), nticks=8, tickangle=0)

@@ -1,23 +1,20 @@
 """Labs 05 and 06: the machine with its NUMA nodes, what is taken on each, and the affinity mask laid over it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubedev.views.catalogue import say
-from kubedev.views.grid import lay_out
+from kubedev.views.grammar import Block, Card, Column, Facts, Grid, Part, Row, Words, picture
 from kubedev.views.masks import mask_words
-from kubedev.views.path_devices import device_cell, device_state, numa_text, short_names
+from kubedev.views.parts import Cells, Legend
+from kubedev.views.parts import Device as Shown
+from kubedev.views.path_devices import device_state, device_words, numa_text, short_names
 from kubedev.views.path_state import DeviceView, ResourceView
-from kubedev.views.picture import Band, Cell, Line, Mark, Panel, Picture, Pill, Table, Text, legend, table
-from kubedev.views.style import SIZE_HEAD, WIDTH, DeviceState, fit, fit_middle, text_width
+from kubedev.views.picture import Band, Look, Mark, Picture, Table, table
+from kubedev.views.style import WIDTH, DeviceState
 
-__all__ = ["CpuView", "NumaBoard", "NumaNodeView", "numa_picture"]
+__all__ = ["CpuView", "NumaBoard", "NumaNodeView", "numa_part", "numa_picture"]
 
-_GAP = 16.0
-_PAD = 18.0
-_SECTION = 30.0  # from a section's base line to its cells' end is this plus the cells' area
-_CELLS = 46.0
-_LANE = 104.0
 _LEGEND = (DeviceState.FREE, DeviceState.ALLOCATED, DeviceState.UNHEALTHY, DeviceState.UNHEALTHY_IN_USE)
 
 
@@ -49,125 +46,103 @@ class NumaBoard:
     title: str = ""
 
 
-def numa_picture(board: NumaBoard) -> Picture:
+def numa_picture(board: NumaBoard, width: float = WIDTH) -> Picture:
     """Draw the machine: NUMA nodes side by side, from five on in two rows."""
-    columns = min(len(board.nodes), 4)
-    width = (WIDTH - _GAP * (columns - 1)) / columns
-    height = _panel_height(board)
-    marks: list[Mark] = []
-    places: dict[int, tuple[float, float]] = {}
-    for index, node in enumerate(board.nodes):
-        x = (index % columns) * (width + _GAP)
-        y = (index // columns) * (height + _GAP)
-        places[node.id] = (x + width / 2, y + height)
-        marks += _node(board, node, (x, y, width, height))
-    bottom = (-(-len(board.nodes) // columns)) * (height + _GAP)
-    lane = _lane(board, bottom, places)
-    bottom += _LANE if lane else 0
-    marks += [*lane, *legend("legend", _PAD, bottom + 18, _LEGEND)]
-    sentence = _sentence(board)
-    title = board.title or say("numa.title")
-    alt = say("numa.alt", sentence=sentence)
-    return Picture(title, sentence, bottom + 28, tuple(marks), (_table(board), _devices(board)), alt)
+    return picture(board.title or say("numa.title"), _sentence(board), numa_part(board), width)
 
 
-def _panel_height(board: NumaBoard) -> float:
-    sections = bool(any(node.cpus for node in board.nodes)) + len(board.resources)
-    memory = 46.0 if any(node.memory for node in board.nodes) else 0.0
-    return 44 + (_SECTION + _CELLS) * sections + memory + 10
+def numa_part(board: NumaBoard, clicks: Mapping[str, str] | None = None) -> Part:
+    """The same as a part of a larger picture; `clicks` are the actions of devices, by id."""
+    named = _Named(board, clicks or {})
+    nodes = Grid(*(_node(board, node, named) for node in board.nodes), across=4)
+    loose = sorted(
+        (
+            named.shown(r, d, numa_text(d.numa))
+            for r in board.resources
+            for d in r.devices
+            if len(d.numa) != 1
+        ),
+        key=lambda shown: shown.group,
+    )
+    between = [Card(say("numa.between"), Cells(*loose, high=40.0), look="plain")] if loose else []
+    facts = map(Facts, (_table(board), _devices(board)))
+    return Column(Card("", nodes, *between, Legend(*_LEGEND)), *facts)
 
 
-def _node(board: NumaBoard, node: NumaNodeView, place: tuple[float, float, float, float]) -> list[Mark]:
-    x, y, width, height = place
-    key = f"numa/{node.id}"
-    name = numa_text((node.id,))
-    socket = say("numa.socket", socket=node.socket)
-    at = x + _PAD + text_width(name, SIZE_HEAD, bold=True) + 12
-    marks: list[Mark] = [
-        Panel(key, x, y, width, height),
-        Text(f"{key}/name", x + _PAD, y + 29, name, SIZE_HEAD, bold=True),
-        Text(f"{key}/socket", at, y + 29, socket, tone="muted"),
-    ]
-    if board.mask is not None and board.mask >> node.id & 1:
-        marks.append(Band(f"{key}/mask", x + 1.5, y + 1.5, width - 3, height - 3, "mask", 13, outlined=True))
-        tag = say("numa.mask")
-        half = (text_width(tag, bold=True) + 16) / 2
-        marks.append(Pill(f"{key}/tag", x + width - 12 - half, y + 25, tag))
-    top = y + 62
+class _Named:
+    """Devices as cells, each by its whole id where all are short, and what a click on it does."""
+
+    def __init__(self, board: NumaBoard, clicks: Mapping[str, str]) -> None:
+        self._clicks = clicks
+        self._names: dict[str, str] = {}
+        for resource in board.resources:
+            ids = [device.id for device in resource.devices]
+            self._names |= {i: i for i in ids} if all(len(i) < 4 for i in ids) else short_names(ids)
+
+    def shown(self, resource: ResourceView, device: DeviceView, group: str = "") -> Shown:
+        """A device's cell."""
+        key, name = f"device/{resource.name}/{device.id}", self._names[device.id]
+        action = self._clicks.get(device.id, "")
+        words, owner = device_words(device), device.owner
+        return Shown(name, device_state(device), key, group, owner, tooltip=words, action=action)
+
+
+def _node(board: NumaBoard, node: NumaNodeView, named: _Named) -> Card:
+    sections: list[Part] = []
+    many = sum(bool(each) for each in (node.cpus, node.memory, *board.resources)) > 2
+    high = 40.0 if many or len(board.nodes) > 2 else 66.0
     if any(other.cpus for other in board.nodes):
-        marks += _cpus(node, (x + _PAD, top, width - 2 * _PAD))
-        top += _SECTION + _CELLS
+        cells = [_cpu(cpu) for cpu in node.cpus]
+        sections.append(_section(say("numa.cpus"), _free(cells), len(cells), Cells(*cells, high=40.0)))
     for resource in board.resources:
-        marks += _resource(node, resource, (x + _PAD, top, width - 2 * _PAD))
-        top += _SECTION + _CELLS
+        cells = [named.shown(resource, device) for device in _here(node, resource)]
+        sections.append(_section(resource.name, _free(cells), len(cells), Cells(*cells, high=high)))
     if node.memory:
-        marks += _memory(node, node.memory, (x + _PAD, top, width - 2 * _PAD))
-    return marks
+        free, total = node.memory
+        words = say("numa.memory.free", free=_bytes(free), total=_bytes(total))
+        heads = Row(Words(say("numa.memory"), "muted"), Words(words, anchor="end"), shares=(1, 1))
+        sections.append(Column(heads, _Meter(1 - free / total if total else 0.0), gap=4))
+    inside = board.mask is not None and bool(board.mask >> node.id & 1)
+    corner = [Words(say("numa.mask"), "accent", bold=True)] * inside
+    corner.append(Words(say("numa.socket", socket=node.socket), "muted"))
+    look: Look = "mask" if inside else "plain"
+    return Card(
+        numa_text((node.id,)), Column(*sections, gap=8), look=look, corner=corner, key=f"numa/{node.id}"
+    )
 
 
-def _head(key: str, label: str, free: int, total: int, place: tuple[float, float, float]) -> list[Mark]:
-    x, y, width = place
-    words = say("numa.some.free", free=free, total=total)
-    room = width - text_width(words) - 10
-    return [
-        Text(key, x, y, fit_middle(label, room), tone="muted", tooltip=label),
-        Text(f"{key}/free", x + width, y, words, anchor="end"),
-    ]
+def _section(name: str, free: int, total: int, cells: Cells) -> Column:
+    words = Words(say("numa.some.free", free=free, total=total), anchor="end")
+    return Column(Row(Words(name, "muted"), words, shares=(1, 0)), cells, gap=4)
 
 
-def _cpus(node: NumaNodeView, place: tuple[float, float, float]) -> list[Mark]:
-    x, y, width = place
-    free = sum(not cpu.owner for cpu in node.cpus)
-    key = f"numa/{node.id}/cpus"
-    marks = _head(key, say("numa.cpus"), free, len(node.cpus), place)
-    grid = lay_out([len(node.cpus)], width, _CELLS)
-    labelled = all(text_width(str(cpu.id), bold=True) <= grid.size - 4 for cpu in node.cpus)
-    for cpu, (dx, dy) in zip(node.cpus, grid.groups[0].places, strict=True):
-        state = DeviceState.ALLOCATED if cpu.owner else DeviceState.FREE
-        tip = say("numa.cpu.owned" if cpu.owner else "numa.cpu", id=cpu.id, state=state.word, owner=cpu.owner)
-        label = str(cpu.id) if labelled else ""
-        marks.append(Cell(f"cpu/{cpu.id}", x + dx, y + 10 + dy, grid.size, label, state, tooltip=tip))
-    return marks
+def _cpu(cpu: CpuView) -> Shown:
+    state = DeviceState.ALLOCATED if cpu.owner else DeviceState.FREE
+    tip = say("numa.cpu.owned" if cpu.owner else "numa.cpu", id=cpu.id, state=state.word, owner=cpu.owner)
+    return Shown(str(cpu.id), state, f"cpu/{cpu.id}", tooltip=tip)
+
+
+def _free(cells: Sequence[Shown]) -> int:
+    return sum(cell.state is DeviceState.FREE for cell in cells)
 
 
 def _here(node: NumaNodeView, resource: ResourceView) -> list[DeviceView]:
     return [device for device in resource.devices if device.numa == (node.id,)]
 
 
-def _resource(node: NumaNodeView, resource: ResourceView, place: tuple[float, float, float]) -> list[Mark]:
-    devices = _here(node, resource)
-    free = sum(device_state(device) is DeviceState.FREE for device in devices)
-    key = f"numa/{node.id}/{resource.name}"
-    marks = _head(key, resource.name, free, len(devices), place)
-    names = short_names([device.id for device in resource.devices])
-    return marks + _cells(resource, devices, names, place)
+class _Meter(Part):
+    """A bar of which a share is filled."""
 
+    def __init__(self, share: float) -> None:
+        self.share = share
 
-def _cells(
-    resource: ResourceView,
-    devices: Sequence[DeviceView],
-    names: dict[str, str],
-    place: tuple[float, float, float],
-) -> list[Mark]:
-    x, y, width = place
-    grid = lay_out([len(devices)], width, _CELLS)
-    labelled = all(text_width(name, bold=True) <= grid.size - 4 for name in names.values())
-    return [device_cell(resource.name, device, names[device.id] if labelled else "", (x + dx, y + 10 + dy), grid.size)
-            for device, (dx, dy) in zip(devices, grid.groups[0].places, strict=True)]  # fmt: skip
+    def lay(self, width: float, key: str) -> Block:
+        def draw(x: float, y: float, _height: float) -> Iterator[Mark]:
+            yield Band(f"{key}/all", x, y, width, 12, "line", 6)
+            filled = max(0.1, width * self.share)
+            yield Band(f"{key}/used", x, y, filled, 12, "allocated", min(6, filled / 2))
 
-
-def _memory(node: NumaNodeView, memory: tuple[int, int], place: tuple[float, float, float]) -> list[Mark]:
-    x, y, width = place
-    free, total = memory
-    words = say("numa.memory.free", free=_bytes(free), total=_bytes(total))
-    key = f"numa/{node.id}/memory"
-    used = width * (1 - free / total) if total else 0
-    return [
-        Text(key, x, y, say("numa.memory"), tone="muted"),
-        Text(f"{key}/free", x + width, y, fit(words, width - 70), anchor="end"),
-        Band(f"{key}/all", x, y + 10, width, 12, "line", 6),
-        Band(f"{key}/used", x, y + 10, max(used, 0.1), 12, "allocated", min(6, used / 2)),
-    ]
+        return Block(12.0, draw)
 
 
 def _bytes(number: int) -> str:
@@ -178,63 +153,40 @@ def _bytes(number: int) -> str:
     return f"{number}Gi" if number < 10240 else f"{number // 1024}Ti"
 
 
-def _lane(board: NumaBoard, top: float, places: dict[int, tuple[float, float]]) -> list[Mark]:
-    """Devices that are on several nodes, or on none, under all nodes, with a line to each of theirs."""
-    loose = [(r, d) for r in board.resources for d in r.devices if len(d.numa) != 1]
-    if not loose:
-        return []
-    marks: list[Mark] = [Panel("between", 0, top, WIDTH, _LANE - _GAP, say("numa.between"))]
-    pitch = min(110.0, (WIDTH - 340) / len(loose))
-    names = {r.name: short_names([d.id for d in r.devices]) for r in board.resources}
-    for index, (resource, device) in enumerate(loose):
-        x = 320 + index * pitch
-        size = min(34.0, pitch - 6)
-        for node in device.numa:
-            nx, ny = places[node]
-            ends = ((x + size / 2, top + 14.0), (nx, ny))
-            marks.append(Line(f"between/{device.id}/{node}", ends, "quiet", dashed=True))
-        name = names[resource.name][device.id]
-        label = name if text_width(name, bold=True) <= size - 4 else ""
-        marks.append(device_cell(resource.name, device, label, (x, top + 16), size))
-        if pitch > 70:
-            words = fit(numa_text(device.numa), pitch - 6)
-            at = x + size / 2
-            marks.append(
-                Text(f"between/{device.id}/numa", at, top + 70, words, tone="muted", anchor="middle")
-            )
-    return marks
-
-
-def _free(board: NumaBoard, node: NumaNodeView) -> str:
-    cpus = sum(not cpu.owner for cpu in node.cpus)
-    parts = [say("numa.free", count=cpus, what=say("numa.cpus"))] if node.cpus else []
-    for resource in board.resources:
-        free = sum(device_state(device) is DeviceState.FREE for device in _here(node, resource))
-        parts.append(say("numa.free", count=free, what=resource.name))
-    return say("numa.node.free", node=node.id, what=", ".join(parts))
-
-
 def _sentence(board: NumaBoard) -> str:
+    rows = {node.id: _counts(board, node) for node in board.nodes}
+    words = [
+        say(
+            "numa.node.free",
+            node=node,
+            what=", ".join(say("numa.free", count=r[1], what=r[0]) for r in found),
+        )
+        for node, found in rows.items()
+        if board.mask is None or board.mask >> node & 1
+    ]
     if board.mask is None:
-        return say("numa.sentence", free="; ".join(_free(board, node) for node in board.nodes[:2]))
-    inside = [node for node in board.nodes if board.mask >> node.id & 1]
-    free = "; ".join(_free(board, node) for node in inside[:3])
-    return say("numa.sentence.mask", mask=mask_words(board.mask), free=free)
+        return say("numa.sentence", free="; ".join(words))
+    return say("numa.sentence.mask", mask=mask_words(board.mask), free="; ".join(words))
+
+
+def _counts(board: NumaBoard, node: NumaNodeView) -> list[tuple[str, int, int]]:
+    """What is free on a NUMA node, and how much there is."""
+    cpus = [(say("numa.cpus"), sum(not cpu.owner for cpu in node.cpus), len(node.cpus))] if node.cpus else []
+    here = [(resource.name, _here(node, resource)) for resource in board.resources]
+    return [
+        *cpus,
+        *((n, sum(device_state(d) is DeviceState.FREE for d in held), len(held)) for n, held in here),
+    ]
 
 
 def _table(board: NumaBoard) -> Table:
     rows = []
     for node in board.nodes:
         ids = (str(node.id), str(node.socket))
-        if node.cpus:
-            free = sum(not cpu.owner for cpu in node.cpus)
-            rows.append((*ids, say("numa.cpus"), str(free), str(len(node.cpus))))
-        for resource in board.resources:
-            here = _here(node, resource)
-            free = sum(device_state(device) is DeviceState.FREE for device in here)
-            rows.append((*ids, resource.name, str(free), str(len(here))))
+        rows += [(*ids, name, str(free), str(total)) for name, free, total in _counts(board, node)]
         if node.memory:
-            rows.append((*ids, say("numa.memory"), _bytes(node.memory[0]), _bytes(node.memory[1])))
+            free, total = map(_bytes, node.memory)
+            rows.append((*ids, say("numa.memory"), free, total))
     return table("numa.board", "numa socket what free total", rows)
 
 

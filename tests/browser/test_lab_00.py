@@ -235,7 +235,7 @@ def test_u13_a_device_is_told_by_shape_and_word_too(panel: PanelPage) -> None:
     expect(sick.locator("title")).to_contain_text("unhealthy")
     expect(used.locator("title")).to_contain_text("allocated to trainer")
     expect(free.locator("title")).to_contain_text("free")
-    for word in ("free", "allocated", "unhealthy", "unhealthy, in use"):
+    for word in ("free", "allocated", "unhealthy", "unhealthy, allocated"):
         expect(panel.svg.get_by_text(word, exact=True).first).to_be_visible()
     panel.root.get_by_text("as a table").click()
     rows = panel.root.locator("details table").first.locator("tbody tr")

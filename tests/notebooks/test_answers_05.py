@@ -12,9 +12,9 @@ def lab() -> Notebook:
 
 def test_the_request_that_is_spread_is_no_better_for_want_of_another(lab: Notebook) -> None:
     lab.run("predict-scene")
-    assert lab.say('numa_scene.verdicts(apart, gpu=2)["{0,1}"]') == "not preferred"
+    assert lab.say('numa.verdicts(apart, gpu=2)["{0,1}"]') == "not preferred"
     lab.run("predict-run")
-    assert lab.say('numa_scene.verdicts(whole.taken("a0"), gpu=3)["{0,1}"]') == "preferred"
+    assert lab.say('numa.verdicts(whole.taken("a0"), gpu=3)["{0,1}"]') == "preferred"
 
 
 def test_q11_one_device_with_a_node_switches_the_resource(lab: Notebook) -> None:
@@ -29,7 +29,7 @@ def test_q11_one_device_with_a_node_switches_the_resource(lab: Notebook) -> None
         lab.say("lab.close()")
 
 
-def test_a_sick_device_counts_and_one_that_is_gone_does_not(lab: Notebook) -> None:
+def test_an_unhealthy_device_counts_and_one_that_is_gone_does_not(lab: Notebook) -> None:
     lab.run("count-scene", "count-predict")
     assert [row[2] for row in lab.run("count-gap").rows] == [("not preferred",), ("preferred",)]
 

@@ -6,7 +6,7 @@ and devices that are taken were taken somehow. Every change returns a new machin
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kubedev.api.messages import (
     UNHEALTHY,
@@ -22,6 +22,7 @@ from kubedev.api.messages import (
 from kubedev.api.names import CPU
 from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.quantity import Quantity
+from kubedev.deviceplugin.plugin import make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.cpu.cpu_topology import CPUTopology
 from kubedev.kubelet.devices.capacity import list_and_watch
@@ -49,6 +50,10 @@ from kubedev.kubelet.topology.topology import (
     admit,
     align,
 )
+from kubedev.views.catalogue import say
+
+if TYPE_CHECKING:
+    from kubedev.lab.session import Lab
 
 __all__ = ["GPU", "POLICIES", "Machine", "full_name", "on", "pod_asking"]
 
@@ -93,8 +98,9 @@ class Machine:
     kubelet: KubeletState
 
     @classmethod
-    def of(cls, nodes: int = 2, cpus: int = 0, **devices: Sequence[Device]) -> Self:
-        """A machine with so many NUMA nodes, `cpus` on each, and devices by the short name of their resource.
+    def of(cls, nodes: int = 2, cpus: int = 0, **devices: Sequence[Device] | int) -> Self:
+        """A machine with so many NUMA nodes, `cpus` on each, and devices by the short name of their resource; a number
+        of them is spread evenly.
 
         With CPUs the kubelet's CPU manager has the static policy, and CPU 0 is reserved for the system.
         """
@@ -106,8 +112,27 @@ class Machine:
         )
         machine = cls(new_kubelet(Node("numa-node"), "", config))
         for short, listed in devices.items():
-            machine = machine.listed(short, listed)
+            machine = machine.listed(
+                short, make_devices(listed, nodes) if isinstance(listed, int) else listed
+            )
         return machine
+
+    @classmethod
+    def known_to(cls, lab: "Lab") -> Self:
+        """The machine that a lab's first kubelet knows, by what its plugins have sent."""
+        return cls(next(iter(lab.state.kubelets.values())))
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Show itself: what is on which NUMA node, and what is free."""
+        from kubedev.lab.machine_scene import machine_board
+        from kubedev.views.live import LivePicture
+        from kubedev.views.numa import numa_picture
+
+        return LivePicture(numa_picture(machine_board(self)))._repr_mimebundle_(**options)
+
+    def __repr__(self) -> str:
+        """Where each device is: `a0 NUMA 0, x0 no topology`."""
+        return ", ".join(f"{id_} {_place(device.numa_nodes)}" for id_, device in self.devices.items())
 
     # What can be changed
 
@@ -129,7 +154,7 @@ class Machine:
         (there,) = on(nodes, id_)
         return self._with(id_, lambda device: replace(device, numa_nodes=there.numa_nodes))
 
-    def sick(self, id_: str) -> Self:
+    def unhealthy(self, id_: str) -> Self:
         """The machine after a device has turned unhealthy."""
         return self._with(id_, lambda device: replace(device, health=UNHEALTHY))
 
@@ -223,6 +248,13 @@ class Machine:
         listed = {**self.kubelet.devices.all_devices[name], id_: change(device)}
         state = list_and_watch(self.kubelet.devices, name, [d for d in listed.values() if d is not None])
         return replace(self, kubelet=replace(self.kubelet, devices=state))
+
+
+def _place(nodes: tuple[int, ...] | None) -> str:
+    """A device's place in words."""
+    if not nodes:
+        return say("turn.no topology" if nodes is None else "turn.topology without nodes")
+    return "NUMA " + ",".join(map(str, nodes))
 
 
 def _holder(name: str) -> Pod:

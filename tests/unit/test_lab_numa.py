@@ -8,12 +8,14 @@ import pytest
 from kubedev.kubelet.devices.allocation import filter_by_affinity
 from kubedev.kubelet.topology.hints import TopologyHint
 from kubedev.kubelet.topology.merge import merge_at_once, merge_by_permutation
-from kubedev.lab import merge_checks, merge_scene, numa_scene
+from kubedev.lab import merge_checks, merge_scene, numa
 from kubedev.lab.affinity_then import filter_by_affinity_then, go_map_order
 from kubedev.lab.explosion import GO_MEASURED, draw_explosion, every_hint, measure
-from kubedev.lab.numa_machine import POLICIES, Machine, on, pod_asking
+from kubedev.lab.machine import POLICIES, Machine, on, pod_asking
+from kubedev.lab.machine_scene import machine_board
 from kubedev.views.cards import Card, cards_picture
 from kubedev.views.document import document
+from kubedev.views.numa import numa_picture
 from kubedev.views.picture import Cell, Picture
 from kubedev.views.stack import stack
 from tests.unit.picture_checks import problems
@@ -21,7 +23,7 @@ from tests.unit.picture_checks import problems
 TWO = Machine.of(gpu=on(0, "a0 a1") + on(1, "b0 b1"))
 MIXED = Machine.of(gpu=on(0, "a0 a1") + on(1, "b0") + on((0, 1), "x0") + on(None, "y0") + on((), "y1"))
 BUSY = Machine.of(cpus=8, gpu=on(0, "a0 a1") + on(1, "b0 b1"), nic=on(0, "n0") + on(1, "m0"))
-BUSY = BUSY.cpus_taken(range(8, 13)).taken("b0 n0").sick("a1")
+BUSY = BUSY.cpus_taken(range(8, 13)).taken("b0 n0").unhealthy("a1")
 
 
 def check(picture: Picture) -> None:
@@ -35,7 +37,7 @@ def check(picture: Picture) -> None:
 
 
 def test_a_change_makes_a_new_machine() -> None:
-    changed = TWO.taken("a0").sick("a1").without("b0").moved("b1", (0, 1))
+    changed = TWO.taken("a0").unhealthy("a1").without("b0").moved("b1", (0, 1))
     assert [(d.id, d.numa_nodes, d.health) for d in changed.devices.values()] == [
         ("a0", (0,), "Healthy"),
         ("a1", (0,), "Unhealthy"),
@@ -51,7 +53,7 @@ def test_one_pod_may_take_more_than_once() -> None:
 
 def test_a_device_that_is_not_there() -> None:
     with pytest.raises(ValueError, match="expected one of the devices a0, a1, b0, b1, got 'c0'"):
-        TWO.sick("c0")
+        TWO.unhealthy("c0")
 
 
 def test_cpus_that_a_pod_has_are_not_free() -> None:
@@ -61,7 +63,7 @@ def test_cpus_that_a_pod_has_are_not_free() -> None:
 
 
 def test_a_device_that_turns_keeps_its_place_and_owner() -> None:
-    after = TWO.taken("a0", by="one").sick("a0").moved("a0", 1)
+    after = TWO.taken("a0", by="one").unhealthy("a0").moved("a0", 1)
     assert (after.devices["a0"].numa_nodes, after.devices["a0"].health, after.owners) == (
         (1,),
         "Unhealthy",
@@ -81,24 +83,24 @@ def test_an_admitted_pod_holds_devices_and_a_refused_one_none() -> None:
 
 
 def test_turning_devices_by_words() -> None:
-    words = {"a0": "in use", "a1": "sick", "b0": "not listed", "b1": "NUMA 0 and 1", "gpu": 3}
-    machine = numa_scene.turned(TWO, words)
+    words = {"a0": "allocated", "a1": "unhealthy", "b0": "not listed", "b1": "NUMA 0 and 1", "gpu": 3}
+    machine = numa.turned(TWO, words)
     assert machine.owners == {"a0": "other"}
     assert machine.devices["a1"].health == "Unhealthy"
     assert machine.devices["b1"].numa_nodes == (0, 1)
     assert "b0" not in machine.devices
-    silent = numa_scene.turned(TWO, {"a0": "no topology", "a1": "topology without nodes"})
+    silent = numa.turned(TWO, {"a0": "no topology", "a1": "topology without nodes"})
     assert (silent.devices["a0"].numa_nodes, silent.devices["a1"].numa_nodes) == (None, ())
 
 
 def test_a_click_turns_a_device_to_its_next_choice() -> None:
-    explorer = numa_scene.turn_devices(TWO, "a0 b0", ("NUMA 0", "NUMA 1"), gpu=range(1, 4))
+    explorer = numa.turn_devices(TWO, "a0 b0", ("NUMA 0", "NUMA 1"), gpu=range(1, 4))
     assert explorer.values == {"gpu": 1, "a0": "NUMA 0", "b0": "NUMA 1"}, "it starts where the devices are"
     actions = {m.label: m.action for m in explorer.picture.picture.marks if isinstance(m, Cell) and m.label}
     assert actions == {"a0": "a0:NUMA 1", "a1": "", "b0": "b0:NUMA 0", "b1": ""}
     explorer.act({"do": "a0:NUMA 1"})
     assert explorer.values["a0"] == "NUMA 1"
-    assert numa_scene.turned(TWO, explorer.values).devices["a0"].numa_nodes == (1,)
+    assert numa.turned(TWO, explorer.values).devices["a0"].numa_nodes == (1,)
 
 
 # Pictures
@@ -107,8 +109,8 @@ def test_a_click_turns_a_device_to_its_next_choice() -> None:
 @pytest.mark.parametrize("machine", [TWO, MIXED, BUSY, Machine.of(8, gpu=on(3, "a0 a1") + on(7, "b0"))])
 @pytest.mark.parametrize("gpu", [1, 3])
 def test_every_picture_can_be_read(machine: Machine, gpu: int) -> None:
-    check(numa_scene.board(machine, 0b10))
-    check(numa_scene.draw_hints(machine, gpu=gpu))
+    check(numa_picture(machine_board(machine, 0b10)))
+    check(numa.draw_hints(machine, gpu=gpu))
     check(merge_scene.draw_policies(machine, gpu=gpu))
     check(merge_scene.draw_merge(machine, "restricted", 1, gpu=gpu))
     for mask in (1, 2, None):
@@ -122,8 +124,8 @@ def test_every_picture_can_be_read(machine: Machine, gpu: int) -> None:
 def test_the_other_pictures_can_be_read() -> None:
     four = Machine.of(4, gpu=on(0, "a0 a1") + on(2, "b0 b1"))
     for step in (1, 7, 15):
-        check(numa_scene.draw_count(four, step, gpu=2))
-    check(numa_scene.draw_answers({"one": TWO, "a machine with a long name": MIXED}, gpu=2))
+        check(numa.draw_count(four, step, gpu=2))
+    check(numa.side_by_side({"one": TWO, "a machine with a long name": MIXED}, gpu=2).picture)
     check(
         merge_scene.draw_machines(
             {"one": (TWO, {"gpu": 2}), "two": (BUSY, {"gpu": 1, "cpu": 4}), "no": (TWO, {})}
@@ -136,7 +138,7 @@ def test_the_other_pictures_can_be_read() -> None:
 
 def test_the_sentence_of_a_step_does_the_arithmetic() -> None:
     machine = TWO.taken("a0 b0")
-    sentences = [numa_scene.draw_count(machine, step, gpu=2).sentence for step in (1, 3)]
+    sentences = [numa.draw_count(machine, step, gpu=2).sentence for step in (1, 3)]
     assert sentences[0] == "Mask 1 of 3: 1 free, 2 asked: too few, so no hint."
     assert sentences[1].endswith("on an empty machine a smaller mask could serve it: not preferred.")
 

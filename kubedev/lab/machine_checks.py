@@ -1,22 +1,17 @@
-"""The invariants of lab 05's exercises: what a machine must answer, and which device stands in the way."""
+"""Invariants of a machine: what it must answer, and which device stands in the way."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints
 from kubedev.lab.explore import Explorer
-from kubedev.lab.numa_machine import POLICIES, Machine, on
+from kubedev.lab.machine import POLICIES, Machine
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
 
-__all__ = ["admits", "fragmented", "one_change", "only_preferred", "two_holders"]
+__all__ = ["MachineInvariant", "admits", "one_change", "only_preferred", "two_holders"]
 
 MachineInvariant = Callable[[Machine], Iterator[str]]
-
-
-def fragmented(one: str, two: str, **_: Any) -> Machine:
-    """Two NUMA nodes with two devices each, and two running pods that hold one device each."""
-    return Machine.of(gpu=on(0, "a0 a1") + on(1, "b0 b1")).taken(one, by="one").taken(two, by="two")
 
 
 def _on_mask(machine: Machine, resource: str, mask: int) -> list[str]:
