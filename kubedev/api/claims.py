@@ -5,7 +5,7 @@ Nothing is defaulted here but what every object has. Go: `k8s.io/api/resource/v1
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from kubedev.api.fields import Fields
 from kubedev.api.objects import DEFAULT_NAMESPACE, Labels, Manifest, OwnerReference
@@ -37,7 +37,8 @@ __all__ = [
 EXACT_COUNT, ALL = "ExactCount", "All"
 
 
-class DeviceID(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class DeviceID:
     """A device among all of a cluster."""
 
     driver: str
@@ -285,7 +286,8 @@ class AllocationResult:
         )
 
 
-class ConsumerReference(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ConsumerReference:
     """Who a claim is reserved for: a pod."""
 
     resource: str

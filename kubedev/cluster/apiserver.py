@@ -6,6 +6,7 @@ Go: `staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go: Create
 from collections.abc import Iterable
 
 from kubedev.api.admission import with_default_tolerations
+from kubedev.api.claims import ResourceClaim, ResourceClaimTemplate
 from kubedev.api.fields import Fields
 from kubedev.api.objects import Node, Pod, Workload
 from kubedev.api.storage import StorageObject
@@ -20,6 +21,7 @@ from kubedev.cluster.store import WatchEvent
 from kubedev.kubelet.events import NodeStatusDue, NodeUpdated
 
 __all__ = [
+    "CLAIMS",
     "DAEMON",
     "EVICTION",
     "LIFECYCLE",
@@ -39,6 +41,7 @@ __all__ = [
 SCHEDULER = "scheduler"
 LIFECYCLE, EVICTION, DAEMON = "node-lifecycle-controller", "taint-eviction-controller", "daemonset-controller"
 VOLUMES = "volume-controllers"
+CLAIMS = "resource-claim-controller"
 """Who watches besides the kubelets, which are called by the names of their nodes."""
 
 DEFAULT_GRACE_PERIOD = 30
@@ -73,6 +76,8 @@ def watchers(state: ClusterState, change: WatchEvent) -> Iterable[e.Event]:
     new = change.object
     if isinstance(new, StorageObject) or (change.type != "MODIFIED" and has_ephemeral_volumes(new)):
         yield e.Watched(VOLUMES, change)
+    if isinstance(new, ResourceClaim | ResourceClaimTemplate) or _concerns_claims(new, change):
+        yield e.Watched(CLAIMS, change)
     if isinstance(new, Pod) and new.node_name:
         yield from _of_pod(state, new, change)
     elif isinstance(new, Node):
@@ -96,6 +101,17 @@ def _of_pod(state: ClusterState, pod: Pod, change: WatchEvent) -> Iterable[e.Eve
     tolerates = bound or (old is not None and old.tolerations != pod.tolerations)
     if tolerates and no_execute_taints(state.store.nodes.get(pod.node_name)):
         yield e.Watched(EVICTION, change)
+
+
+def _concerns_claims(new: api.Object, change: WatchEvent) -> bool:
+    """Whether a pod with claims came, went, got its node, is to go, or has ended."""
+    if not isinstance(new, Pod) or not new.resource_claims:
+        return False
+    old = change.old if isinstance(change.old, Pod) else None
+    if change.type != "MODIFIED" or old is None:
+        return True
+    before, after = ((pod.node_name, pod.deletion_timestamp, pod.phase) for pod in (old, new))
+    return before != after
 
 
 def _of_node(node: Node, change: WatchEvent) -> Iterable[e.Event]:

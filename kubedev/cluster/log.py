@@ -132,6 +132,8 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
                 if claim.phase == "Bound" and (key not in old or old[key].phase != "Bound"):
                     values = {"claim": claim.name, "volume": claim.volume_name}
                     yield "local", STORE, STORE, "claim-bound", values
+        case e.Watched("resource-claim-controller", _):
+            yield from _of_claims(before, after)
         case e.Watched(node, change) if node in before.kubelets and node not in before.silent:
             new = change.object
             if isinstance(new, Pod):
@@ -142,6 +144,21 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
             yield from _decided(after)
         case e.SchedulerWants(effect):
             yield from _from_scheduler(before, effect)
+
+
+def _of_claims(before: "ClusterState", after: "ClusterState") -> Iterator[Line]:
+    """What the controller of claims did: made one, gave one's devices back, or removed one."""
+    old, new = before.store.resource_claims, after.store.resource_claims
+    for key in dict.fromkeys((*old, *new)):
+        was, now = old.get(key), new.get(key)
+        claim = now or was
+        assert claim is not None
+        if was is None:
+            yield "local", STORE, STORE, "device-claim-made", {"claim": claim.name}
+        elif now is None:
+            yield "local", STORE, STORE, "device-claim-gone", {"claim": claim.name}
+        elif was.allocation is not None and now.allocation is None:
+            yield "local", STORE, STORE, "device-claim-free", {"claim": claim.name}
 
 
 def _of_container(uid: str, name: str, key: str, values: dict[str, Any]) -> Iterator[Line]:
@@ -354,6 +371,13 @@ def _from_scheduler(before: "ClusterState", effect: Any) -> Iterator[Line]:
         case s.BindVolumes(pod, volumes, claims):
             kept = ", ".join([one.name for one in volumes] + [one.name for one in claims])
             yield "api", SCHEDULER, STORE, "bind-volumes", {"pod": pod.name, "names": kept}
+        case s.BindClaims(pod, reservations):
+            values = {"pod": pod.name, "names": ", ".join(one.claim.name for one in reservations)}
+            yield "api", SCHEDULER, STORE, "bind-claims", values
+        case s.UnreserveClaims(pod):
+            yield "api", SCHEDULER, STORE, "unreserve-claims", {"pod": pod.name}
+        case s.DeallocateClaim(claim):
+            yield "api", SCHEDULER, STORE, "deallocate-claim", {"claim": claim.name}
         case s.PatchPodStatus(pod, reason):
             yield "api", SCHEDULER, STORE, "pod-condition", {"pod": pod.name, "reason": reason}
         case s.DeleteVictim(pod):

@@ -5,8 +5,8 @@ from typing import Any
 
 from kubedev.api.objects import Condition
 from kubedev.api.values import replace
+from kubedev.cluster import claims, volumes
 from kubedev.cluster import events as e
-from kubedev.cluster import volumes
 from kubedev.cluster.apiserver import delete_pod, write
 from kubedev.cluster.conditions import updated
 from kubedev.cluster.state import ClusterState, then
@@ -73,6 +73,12 @@ def _bind(state: ClusterState, effect: s.Bind) -> ClusterState:
     return _with_scheduler(state, changed, effects)
 
 
+def _bind_claims(state: ClusterState, effect: s.BindClaims) -> ClusterState:
+    state, written, error = claims.reserved(state, effect)
+    answered = scheduler.claims_finished(state.scheduler, effect.pod, written, error, state.now)
+    return _with_scheduler(state, *answered)
+
+
 def _patch_pod_status(state: ClusterState, effect: s.PatchPodStatus) -> ClusterState:
     pod = state.store.pods.get(effect.pod.uid)
     if pod is None:
@@ -99,6 +105,9 @@ def _clear_nomination(state: ClusterState, effect: s.ClearNomination) -> Cluster
 EFFECTS: Mapping[type, Callable[[ClusterState, Any], ClusterState]] = {
     s.Bind: _bind,
     s.BindVolumes: volumes.bind_volumes,
+    s.BindClaims: _bind_claims,
+    s.UnreserveClaims: claims.unreserved,
+    s.DeallocateClaim: claims.deallocated,
     s.PatchPodStatus: _patch_pod_status,
     s.DeleteVictim: _delete_victim,
     s.ClearNomination: _clear_nomination,

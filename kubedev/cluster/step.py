@@ -13,6 +13,7 @@ from typing import Any
 from kubedev.api.values import replace
 from kubedev.cluster import (
     apiserver,
+    claims,
     clock,
     containers,
     controlling,
@@ -35,6 +36,7 @@ Step = Callable[[ClusterState, Any], ClusterState]
 WATCHERS: Mapping[str, Step] = {
     apiserver.SCHEDULER: scheduling.watched,
     apiserver.VOLUMES: volumes.watched,
+    apiserver.CLAIMS: claims.watched,
     **controlling.WATCHERS,
 }
 """What becomes of a watch event, by watcher; all others are kubelets."""

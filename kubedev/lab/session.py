@@ -91,14 +91,14 @@ class Lab(Nodes):
         if not 1 <= nodes <= most:
             more = say("lab.more-nodes", most=MAX_NODES) if transport == "grpc" else ""
             raise ValueError(f"expected 1 to {most} nodes, got {nodes}{more}")
-        self._scheduler = SchedulerConfig(scheduler_plugins)
+        configuration = kubelet_config(config)
+        self._config = configuration.config
+        self._scheduler = SchedulerConfig(scheduler_plugins, self._config.all_switches)
         beginning = self._scheduler.beginning(scheduler)
         for older in [name] if name in _open else list(_open)[: len(_open) + 1 - MAX_OPEN]:
             _open.pop(older).close()
         self.name = name
         self._transport = transport
-        configuration = kubelet_config(config)
-        self._config = configuration.config
         self.notes = (*configuration.notes, *filter(None, [self._config.topology().remark]))
         self._panel: Panel | None = None
         self._done: WeakKeyDictionary[Cluster, tuple[Done, ...]] = WeakKeyDictionary()

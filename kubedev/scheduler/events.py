@@ -7,18 +7,23 @@ out.
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kubedev.api.claims import AllocationResult, ResourceClaim
 from kubedev.api.objects import Pod
 from kubedev.api.storage import PersistentVolume, PersistentVolumeClaim
 
 __all__ = [
     "Bind",
+    "BindClaims",
     "BindVolumes",
     "Change",
     "ClearNomination",
+    "DeallocateClaim",
     "DeleteVictim",
     "Effect",
     "Message",
     "PatchPodStatus",
+    "Reservation",
+    "UnreserveClaims",
     "WatchEvent",
 ]
 
@@ -69,6 +74,37 @@ class BindVolumes:
 
 
 @dataclass(frozen=True, slots=True)
+class Reservation:
+    """A claim as the scheduler saw it, to be reserved for a pod; with an allocation that is still to be written."""
+
+    claim: ResourceClaim
+    allocation: AllocationResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BindClaims:
+    """Write these allocations, reserve the claims for the pod, and tell the scheduler (`claims_finished`)."""
+
+    pod: Pod
+    reservations: tuple[Reservation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnreserveClaims:
+    """Take the pod out of those whom these claims (`namespace/name`) are reserved for: it is not bound after all."""
+
+    pod: Pod
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeallocateClaim:
+    """Take a claim's allocation and reservations away, so that it can be allocated elsewhere."""
+
+    claim: ResourceClaim
+
+
+@dataclass(frozen=True, slots=True)
 class PatchPodStatus:
     """Write the pod's condition PodScheduled (status False) with its reason and message.
 
@@ -107,4 +143,14 @@ class Message:
     pod: Pod | None = None
 
 
-Effect = Bind | BindVolumes | PatchPodStatus | DeleteVictim | ClearNomination | Message
+Effect = (
+    Bind
+    | BindVolumes
+    | BindClaims
+    | UnreserveClaims
+    | DeallocateClaim
+    | PatchPodStatus
+    | DeleteVictim
+    | ClearNomination
+    | Message
+)

@@ -13,22 +13,28 @@ out.
 Go: `pkg/scheduler/scheduler.go`, `schedule_one.go`, `eventhandlers.go`.
 """
 
+from kubedev.api.claims import ResourceClaim
 from kubedev.api.gotext import quote
 from kubedev.api.objects import Node, Pod
 from kubedev.api.values import replace
 from kubedev.scheduler.cache.cache import CacheError
+from kubedev.scheduler.claim_steps import ClaimBinding, claims_of
 from kubedev.scheduler.cycle import Choose, Decision, Outcome, first_by_name, schedule_one
 from kubedev.scheduler.diagnosis import NodeToStatus, fit_error
 from kubedev.scheduler.events import (
     Bind,
+    BindClaims,
     BindVolumes,
     Change,
     ClearNomination,
+    DeallocateClaim,
     DeleteVictim,
     Effect,
     Message,
     PatchPodStatus,
+    UnreserveClaims,
 )
+from kubedev.scheduler.plugins.dynamic_resources import NAME, Deallocation
 from kubedev.scheduler.plugins.volumes.pod_claims import not_found
 from kubedev.scheduler.preemption.preemption import Preemption
 from kubedev.scheduler.queue.cluster_events import ASSIGNED_POD_DELETE
@@ -42,6 +48,7 @@ from kubedev.scheduler.watch_loop import observe as take_note
 __all__ = [
     "SchedulerState",
     "bind_finished",
+    "claims_finished",
     "observe",
     "permit_finished",
     "schedule_next",
@@ -99,6 +106,9 @@ def assume(state: SchedulerState, decision: Decision, now: float) -> Step:
     if binding := volumes_of(framework, decision):
         listers = replace(state.listers, storage=binding.assumed_in(state.listers.storage))
         state = replace(state, listers=listers, bindings=(*state.bindings, binding))
+    if chosen := claims_of(framework, decision):
+        state = state.with_claims(chosen.begun_in(state.listers.claims))
+        state = replace(state, claim_bindings=(*state.claim_bindings, chosen))
     for method in ("reserve", "permit"):
         status = framework.first_failure(method, assumed, node_name)
         if status.code is Code.WAIT:
@@ -132,16 +142,60 @@ def start_binding(state: SchedulerState, assumed: Pod, now: float) -> Step:
 
 
 def bind_pod(state: SchedulerState, assumed: Pod, now: float) -> Step:
-    """Ask the Bind plugins, and have the pod bound."""
+    """Have the pod's claims reserved, ask the Bind plugins, and have the pod bound."""
+    chosen = claims_under_way(state, assumed.uid)
+    if chosen is not None and not chosen.reserved:
+        return state, (BindClaims(assumed, chosen.reservations),)
     status = state.profile_of(assumed).first_failure("bind", assumed, assumed.node_name)
     if not status.is_success:
         return unreserve(state, assumed, status, now)
     return state, (Bind(assumed, assumed.node_name),)
 
 
+def claims_finished(
+    state: SchedulerState, pod: Pod, written: tuple[ResourceClaim, ...], error: str, now: float
+) -> Step:
+    """The API server answered a BindClaims: with the claims as it has them now, or why it refused.
+
+    Go: `PreBind`, `bindClaim`.
+    """
+    state = replace(state, queue=state.queue.without_moves())
+    chosen = claims_under_way(state, pod.uid)
+    if chosen is None:  # the scheduler started anew meanwhile
+        return state, ()
+    state = state.with_claims(chosen.written_in(state.listers.claims, written))
+    after = replace(chosen, reserved=True)
+    rest = tuple(after if one is chosen else one for one in state.claim_bindings)
+    state = replace(state, claim_bindings=rest)
+    if error:
+        status = Status(Code.ERROR, (f'running PreBind plugin "{NAME}": {error}',), NAME)
+        return unreserve(state, pod, status, now)
+    return bind_pod(state, pod, now)
+
+
+def claims_under_way(state: SchedulerState, uid: str) -> ClaimBinding | None:
+    """The claims of a pod that is not bound yet."""
+    return next((one for one in state.claim_bindings if one.pod.uid == uid), None)
+
+
+def without_claims(state: SchedulerState, uid: str) -> tuple[SchedulerState, tuple[Effect, ...]]:
+    """The pod gives its claims back: nothing is on its way, and what was reserved is to be free. Go: `Unreserve`."""
+    chosen = claims_under_way(state, uid)
+    if chosen is None:
+        return state, ()
+    state = state.with_claims(chosen.ended_in(state.listers.claims))
+    state = replace(state, claim_bindings=tuple(one for one in state.claim_bindings if one is not chosen))
+    keys = tuple(one.claim.key for one in chosen.reservations)
+    return state, (UnreserveClaims(chosen.pod, keys),) if chosen.reserved else ()
+
+
 def observe(state: SchedulerState, change: Change, now: float) -> Step:
     """Take note of a change in the cluster; pods whose volumes are bound by it go on. Go: `addAllEventHandlers`."""
     state, effects = take_note(state, change, now)
+    for chosen in state.claim_bindings:
+        gone = not (chosen.reserved or state.cache.is_assumed(chosen.pod))
+        if gone:  # deleted while it waited for a Permit plugin
+            state, _ = without_claims(state, chosen.pod.uid)
     state, more = check_volumes(state, now)
     return state, effects + more
 
@@ -202,6 +256,8 @@ def bind_finished(state: SchedulerState, pod: Pod, node_name: str, error: str, n
         return unreserve(state, assumed, Status(Code.ERROR, (error,), "DefaultBinder"), now)
     for plugin in state.profile_of(assumed).at("post_bind"):
         plugin.post_bind(assumed, node_name)
+    rest = tuple(one for one in state.claim_bindings if one.pod.uid != pod.uid)
+    state = replace(state, claim_bindings=rest)
     text = f"Successfully assigned {key_of(assumed)} to {node_name}"
     return replace(state, queue=state.queue.done(pod.uid)), (Message("Normal", "Scheduled", text, pod),)
 
@@ -216,7 +272,7 @@ def unreserve(state: SchedulerState, assumed: Pod, status: Status, now: float, t
     """
     for plugin in reversed(state.profile_of(assumed).at("unreserve")):
         plugin.unreserve(assumed, assumed.node_name)
-    state = without_binding(state, assumed)
+    state, given_back = without_claims(without_binding(state, assumed), assumed.uid)
     tell = tell and state.cache.is_assumed(assumed)
     state, effects = in_cache(state, lambda cache: cache.forget(assumed))
     pod = replace(assumed, node_name="")
@@ -229,7 +285,7 @@ def unreserve(state: SchedulerState, assumed: Pod, status: Status, now: float, t
             ASSIGNED_POD_DELETE, assumed, None, now, lambda other: other.uid != assumed.uid
         )
         state = replace(state, queue=queue)
-    return state, effects + more
+    return state, given_back + effects + more
 
 
 def without_binding(state: SchedulerState, assumed: Pod) -> SchedulerState:
@@ -276,16 +332,19 @@ def give_back(state: SchedulerState, decision: Decision, now: float) -> Step:
 
 
 def preempt(decision: Decision) -> tuple[Effect, ...]:
-    """What preemption wants done: victims deleted, and nominations to the node taken back.
+    """What PostFilter wants done: a claim given back; victims deleted, and nominations to the node taken back.
 
-    Go: `Evaluator.prepareCandidate`.
+    Go: `DynamicResources.PostFilter`, `Evaluator.prepareCandidate`.
     """
-    preemption = decision.post_filter.why if decision.post_filter else None
-    if not isinstance(preemption, Preemption):
-        return ()
+    accounts = decision.post_filter.accounts if decision.post_filter else ()
+    effects: list[Effect] = [
+        DeallocateClaim(account.claim) for account in accounts if isinstance(account, Deallocation)
+    ]
+    preemption = next((account for account in accounts if isinstance(account, Preemption)), None)
+    if preemption is None:
+        return tuple(effects)
     pod = decision.pod
     why = f"{pod.scheduler_name}: preempting to accommodate a higher priority pod"
-    effects: list[Effect] = []
     for victim in preemption.victims:
         note = f"Preempted by pod {pod.uid} on node {preemption.node_name}"
         effects += [DeleteVictim(victim, pod, why), Message("Normal", "Preempted", note, victim)]

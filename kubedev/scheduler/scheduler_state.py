@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from kubedev.api.objects import Namespace, Pod, PodDisruptionBudget, Service, Workload
 from kubedev.api.values import replace
 from kubedev.scheduler.cache.cache import Cache
+from kubedev.scheduler.claim_steps import ClaimBinding, seeing
+from kubedev.scheduler.claims.tracker import Claims
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.framework import Framework
 from kubedev.scheduler.plugins.default_plugins import default_framework
@@ -25,6 +27,7 @@ class Listers:
     workloads: tuple[Workload, ...] = ()
     budgets: tuple[PodDisruptionBudget, ...] = ()
     storage: Storage = field(default_factory=Storage)
+    claims: Claims = Claims()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,8 @@ class SchedulerState:
     """The scheduler at one moment.
 
     `next_start_node_index` is where the next cycle begins to look at nodes. `permit_waiting` are pods (with
-    their node) that a Permit plugin asked to wait, `bindings` pods whose volumes are not bound yet. The last
+    their node) that a Permit plugin asked to wait, `bindings` pods whose volumes are not bound yet,
+    `claim_bindings` pods that are not bound yet, whose claims for devices are allocated or reserved with them. The last
     two fields say when the queue is to be flushed next, in seconds.
     """
 
@@ -42,8 +46,17 @@ class SchedulerState:
     next_start_node_index: int = 0
     permit_waiting: tuple[Pod, ...] = ()
     bindings: tuple[PodBinding, ...] = ()
+    claim_bindings: tuple[ClaimBinding, ...] = ()
     backoff_flush_due: float = 0
     unschedulable_flush_due: float = 0
+
+    def with_claims(self, claims: Claims) -> "SchedulerState":
+        """The same knowing of other claims for devices, as all its profiles do."""
+        if claims == self.listers.claims:
+            return self
+        first, *more = (seeing(profile, claims) for profile in self.queue.profiles)
+        queue = replace(self.queue, framework=first, more_profiles=tuple(more))
+        return replace(self, queue=queue, listers=replace(self.listers, claims=claims))
 
     @property
     def framework(self) -> Framework:
@@ -59,7 +72,9 @@ class SchedulerState:
     ) -> "SchedulerState":
         """The same with other profiles, and other waits in the queue if those are given, from the next event on."""
         waits = durations or self.queue.durations
-        return replace(self, queue=replace(self.queue, framework=first, more_profiles=more, durations=waits))
+        first, *others = (seeing(profile, self.listers.claims) for profile in (first, *more))
+        queue = replace(self.queue, framework=first, more_profiles=tuple(others), durations=waits)
+        return replace(self, queue=queue)
 
     def with_framework(self, framework: Framework) -> "SchedulerState":
         """The same with another single profile, from the next event on."""

@@ -6,6 +6,7 @@ Go: `pkg/scheduler/eventhandlers.go`.
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from kubedev.api.claims import DeviceObject
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, Service, Workload
 from kubedev.api.values import replace
 from kubedev.scheduler.cache.cache import Cache, CacheError
@@ -50,6 +51,8 @@ def observe(state: SchedulerState, change: Change, now: float) -> Step:
         return listed_changed(state, old, new), ()
     if type(thing) in STORAGE_KINDS:
         return storage_changed(state, old, new, now), ()
+    if isinstance(thing, DeviceObject):
+        return device_object_changed(state, old, new, now), ()
     return state, ()
 
 
@@ -74,8 +77,19 @@ def storage_changed(state: SchedulerState, old: Any, new: Any, now: float) -> Sc
     storage = state.listers.storage
     storage = storage.with_object(new) if new else storage.without_object(old)
     state = replace(state, listers=replace(state.listers, storage=storage))
+    return moved(state, [happened(old, new)], old, new, now)
+
+
+def device_object_changed(state: SchedulerState, old: Any, new: Any, now: float) -> SchedulerState:
+    """A claim for devices, a class or a slice came, changed, or went. Go: as for storage."""
+    state = state.with_claims(state.listers.claims.seen(old, new))
+    return moved(state, [happened(old, new)], old, new, now)
+
+
+def happened(old: Any, new: Any) -> ClusterEvent:
+    """The event of an object that came, changed, or went."""
     action = ActionType.UPDATE if old and new else ActionType.ADD if new else ActionType.DELETE
-    return moved(state, [ClusterEvent(type(new or old).__name__, action)], old, new, now)
+    return ClusterEvent(type(new or old).__name__, action)
 
 
 def same_object(one: Any, other: Any) -> bool:

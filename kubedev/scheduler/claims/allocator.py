@@ -239,7 +239,9 @@ class Search:
         for constraint in self.constraints[number]:
             constraint.add(name, basic, found.id)
         self.allocating.add(found.id)
-        self.taken[number].append((DeviceResult(name, *found.id), found.slice))
+        self.taken[number].append(
+            (DeviceResult(name, found.id.driver, found.id.pool, found.id.device), found.slice)
+        )
         self.note(wanted, found.id, Look.TAKEN)
         return True
 

@@ -3,6 +3,7 @@
 Go: `pkg/scheduler/apis/config/v1/defaults.go, default_plugins.go`.
 """
 
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from kubedev.api.names import CPU, MEMORY
@@ -56,10 +57,10 @@ LEADER_ELECTION: Values = {
 }
 
 
-def with_defaults(decoded: Values) -> Values:
+def with_defaults(decoded: Values, gates: Collection[str] = ()) -> Values:
     """The configuration as kube-scheduler takes it, every default filled in; null and empty are not the same.
 
-    Go: `SetDefaults_KubeSchedulerConfiguration`.
+    `gates` are feature gates that are on beyond v1.32's own. Go: `SetDefaults_KubeSchedulerConfiguration`.
     """
     values = {**TOP, **decoded}
     values.setdefault("enableContentionProfiling", values["enableProfiling"])
@@ -67,7 +68,7 @@ def with_defaults(decoded: Values) -> Values:
     # Several profiles need names of their own.
     name = DEFAULT_SCHEDULER if len(profiles) == 1 else ""
     profiles = [{"schedulerName": name, **profile} for profile in profiles]
-    values["profiles"] = [profile_with_defaults(profile) for profile in profiles]
+    values["profiles"] = [profile_with_defaults(profile, gates) for profile in profiles]
     values["clientConnection"] = filled(CLIENT_CONNECTION, decoded["clientConnection"])
     values["leaderElection"] = {"leaderElect": True, **filled(LEADER_ELECTION, decoded["leaderElection"])}
     return values
@@ -81,14 +82,14 @@ def filled(defaults: Values, given: Values) -> Values:
     }
 
 
-def profile_with_defaults(profile: Values) -> Values:
+def profile_with_defaults(profile: Values, gates: Collection[str] = ()) -> Values:
     """A profile with its plugins merged into the default ones, and the arguments of those that take any.
 
     Go: `setDefaults_KubeSchedulerProfile`.
     """
     custom = profile.get("plugins", {})
     plugins = {point: merge_plugin_set([], custom.get(point, {})) for point in POINTS}
-    default = [{"name": name, "weight": weight} for name, weight in DEFAULT_MULTI_POINT]
+    default = [{"name": name, "weight": weight} for name, weight in default_multi_point(gates)]
     plugins["multiPoint"] = merge_plugin_set(default, custom.get("multiPoint", {}))
     configs = [
         {**config, "args": default_args(config["name"], config["args"])}
@@ -99,6 +100,17 @@ def profile_with_defaults(profile: Values) -> Values:
         if f"{name}Args" in ARGS_KINDS:
             configs.append({"name": name, "args": default_args(name, empty_args(name))})
     return {**profile, "plugins": plugins, "pluginConfig": configs}
+
+
+def default_multi_point(gates: Collection[str]) -> Iterator[tuple[str, int]]:
+    """The default plugins, with those of feature gates. Go: `applyFeatureGates`.
+
+    A claim that nobody uses is rather given back than a pod evicted, so that DynamicResources comes first.
+    """
+    for name, weight in DEFAULT_MULTI_POINT:
+        if name == "DefaultPreemption" and "DynamicResourceAllocation" in gates:
+            yield "DynamicResources", 0
+        yield name, weight
 
 
 def empty_args(name: str) -> Values:

@@ -3,7 +3,7 @@
 Go: `pkg/scheduler/framework/plugins/registry.go`, `pkg/scheduler/framework/runtime/registry.go`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from kubedev.scheduler.configuration.plugin_args import validate_args
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.framework import Plugin
 from kubedev.scheduler.node_info import NodeInfo
+from kubedev.scheduler.plugins.dynamic_resources import DynamicResources
 from kubedev.scheduler.plugins.image_locality import ImageLocality
 from kubedev.scheduler.plugins.node_affinity import NodeAffinity
 from kubedev.scheduler.plugins.node_name import NodeName
@@ -35,7 +36,7 @@ from kubedev.scheduler.preemption.preemption import DefaultPreemption
 from kubedev.scheduler.queue.queueing_hints import RegisteredEvent
 from kubedev.scheduler.status import Code, Status
 
-__all__ = ["IN_TREE", "Entry", "Registry"]
+__all__ = ["IN_TREE", "Entry", "Registry", "in_tree"]
 
 Args = Mapping[str, Any]
 
@@ -136,6 +137,7 @@ def plain(points: str, plugin: Plugin) -> Entry:
 
 
 FILTER, SCORE = "preFilter filter", "preScore score"
+OF_CLAIMS = f"preEnqueue {FILTER} postFilter reserve preBind"
 IN_TREE: Registry = {
     "SchedulingGates": plain("preEnqueue", SchedulingGates()),
     "PrioritySort": plain("queueSort", Silent("PrioritySort")),
@@ -155,8 +157,15 @@ IN_TREE: Registry = {
     "NodeResourcesBalancedAllocation": entry(SCORE, node_resources_balanced_allocation),
     "ImageLocality": plain("score", ImageLocality()),
     "DefaultBinder": plain("bind", Silent("DefaultBinder")),
-    "DynamicResources": plain(f"preEnqueue {FILTER} postFilter reserve preBind", Silent("DynamicResources")),
+    "DynamicResources": plain(OF_CLAIMS, Silent("DynamicResources")),
 }
 """The plugins of v1.32. PrioritySort is how the queue sorts, and DefaultBinder how a pod is bound here, whatever
 the configuration says beyond that they are needed; DynamicResources is silent while its feature gate is off.
 """
+
+
+def in_tree(gates: Collection[str]) -> Registry:
+    """Kubernetes' own plugins, with what feature gates make of them."""
+    if "DynamicResourceAllocation" not in gates:
+        return IN_TREE
+    return {**IN_TREE, "DynamicResources": plain(OF_CLAIMS, DynamicResources())}

@@ -45,9 +45,10 @@ class ActionType(Flag):
     UPDATE_POD_SCALE_DOWN = 1 << 8
     UPDATE_POD_TOLERATIONS = 1 << 9
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1 << 10
-    UPDATE_POD_OTHER = 1 << 11
-    UPDATE = sum(1 << bit for bit in range(2, 12))
-    ALL = (1 << 12) - 1
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = 1 << 11
+    UPDATE_POD_OTHER = 1 << 12
+    UPDATE = sum(1 << bit for bit in range(2, 13))
+    ALL = (1 << 13) - 1
 
 
 # Events of pods tell bound pods from pending ones; a plugin that registers "Pod" means both.
@@ -109,6 +110,8 @@ def pod_scheduling_properties_change(new: Pod, old: Pod | None) -> tuple[Cluster
             actions.append(ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
         if len(new.tolerations) != len(old.tolerations):
             actions.append(ActionType.UPDATE_POD_TOLERATIONS)
+        if new.resource_claim_statuses != old.resource_claim_statuses:
+            actions.append(ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
     actions = actions or [ActionType.UPDATE_POD_OTHER]
     return tuple(ClusterEvent(resource, action) for action in actions)
 
