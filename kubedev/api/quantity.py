@@ -102,14 +102,21 @@ class Quantity:
         exponent, format = interpret_suffix(suffix)
         digits, negative, places = whole + fraction, sign == "-", len(fraction)
         scale = scale_of(exponent, places, format)
-        if max(len(text), scale) > MAX_LENGTH:
+        written = whole + fraction.rstrip("0")
+        length = len(written.lstrip("0"))
+        if length and length + max(scale, 0) > MAX_LENGTH:
             raise QuantityError(
                 f"quantity too large: expected at most {MAX_LENGTH} digits (a limit of kubedev's, where Kubernetes "
                 f"would compute for minutes), got {quote(text[:40])}: write the number with a suffix"
             )
+        if not length:
+            scale = min(scale, 0)  # 0 times whatever: nobody counts so many zeros
         if is_narrow(digits, places, scale, exponent, format):
             return cls._narrow(text, negative, digits, scale, exponent, format)
-        return cls._wide(negative, int(Decimal(digits)), scale, exponent, format)
+        number = int(Decimal(written.lstrip("0") or 0))
+        return cls._wide(
+            negative, number, scale + len(digits) - len(written) if number else scale, exponent, format
+        )
 
     @classmethod
     def from_json(cls, value: object) -> Self:
@@ -141,7 +148,7 @@ class Quantity:
             number <<= exponent
         if number:
             number, scale = rescale(number, scale, NANO), NANO
-        scale = max(scale, -MAX_LENGTH)  # of 0: nobody counts so many zeros
+        scale = max(scale, -MAX_LENGTH)  # only that of 0 can be smaller
         if format is Format.BINARY_SI and number > MAX_INT64 * power_of_ten(-scale):
             number, scale = MAX_INT64, 0
         if format is Format.BINARY_SI and 0 < number < power_of_ten(-scale):

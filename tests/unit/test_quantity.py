@@ -73,3 +73,37 @@ def test_numbers_texts_and_null_in_json(value: object, text: str) -> None:
 def test_other_things_in_json(value: object) -> None:
     with pytest.raises(QuantityError):
         Quantity.from_json(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0e99999",
+        "-0e99999",
+        "+0e2147483647",
+        "0.0e99999",
+        f"0.{'0' * 20}e99999",
+        ".0e5000000",
+        "0" * 20_000,
+        f"0.{'0' * 20_000}",
+        f"0.{'0' * 20_000}Ki",
+        "0e-2147483648",
+    ],
+)
+def test_n09_zero_is_zero_however_it_is_written(text: str) -> None:
+    quantity = Quantity.parse(text)
+    assert (str(quantity), quantity.value(), quantity.milli_value(), quantity.sign()) == ("0", 0, 0, 0)
+    assert quantity == Quantity.of(0) < Quantity.of(1)
+    assert str(quantity + Quantity.of(3)) == str(Quantity.of(3) - quantity) == "3"
+    assert hash(quantity) == hash(Quantity.of(0))
+
+
+def test_n09_zeros_before_a_number_and_after_its_fraction_are_not_counted() -> None:
+    zeros = "0" * 20_000
+    assert Quantity.parse(f"{zeros}5").value() == 5
+    assert str(Quantity.parse(f"1.{zeros}")) == "1"
+    assert str(Quantity.parse(f"0.{zeros}1")) == "1n"
+    assert Quantity.parse(f"2.5{zeros}Ki").value() == 2560
+    for text in (f"5{zeros}", "1e10001", f"0.{'1' * 10_001}", f"{zeros}1{zeros}"):
+        with pytest.raises(QuantityError, match="expected at most 10000 digits"):
+            Quantity.parse(text)
