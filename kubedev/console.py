@@ -6,6 +6,7 @@ sent to a terminal. `kubedev.__main__` prepares and leaves by `prepared` and `fl
 
 import argparse
 import errno
+import io
 import json
 import os
 import re
@@ -27,6 +28,7 @@ __all__ = [
     "is_terminal",
     "json_line",
     "prepared",
+    "read_bytes",
     "read_file",
     "reason",
     "visible",
@@ -71,14 +73,25 @@ def reason(error: Exception) -> str:
     return str(error)
 
 
-def read_file(path: str | os.PathLike[str]) -> str:
-    """The text of a file in UTF-8; a pipe that a shell hands over is read too (`<(...)`, `/dev/stdin`).
+MAX_FILE = 64 << 20
+"""So many bytes of a file are read at most."""
 
-    Raises OSError, also for what could be waited for without end (a named pipe, a device), and UnicodeDecodeError.
+
+def read_file(path: str | os.PathLike[str]) -> str:
+    """The text of a file in UTF-8. Raises UnicodeDecodeError, and OSError as `read_bytes` does."""
+    return io.TextIOWrapper(io.BytesIO(read_bytes(path)), encoding="utf-8").read()
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """What is in a file; a pipe that a shell hands over is read too (`<(...)`, `/dev/stdin`).
+
+    Raises OSError, also for what could be waited for without end: a named pipe, a device, a file of more than 64 MiB.
     """
     name = os.fspath(path)
     if not name:  # a path of its own would make the current directory of it
         raise OSError(errno.ENOENT, "the name of the file is empty")
+    if "\0" in name:
+        raise OSError(errno.EINVAL, "the name of the file has a NUL in it")
     descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISFIFO(mode) and name.startswith("/dev/"):
@@ -86,8 +99,11 @@ def read_file(path: str | os.PathLike[str]) -> str:
     elif not stat.S_ISREG(mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "Not a regular file", name)
-    with open(descriptor, encoding="utf-8") as file:
-        return file.read()
+    with open(descriptor, "rb") as file:
+        content = file.read(MAX_FILE + 1) if os.fstat(descriptor).st_size <= MAX_FILE else None
+    if content is None or len(content) > MAX_FILE:
+        raise OSError(errno.EFBIG, f"File too large: more than {MAX_FILE >> 20} MiB", name)
+    return content
 
 
 class Parser(argparse.ArgumentParser):

@@ -61,8 +61,8 @@ class WatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """All objects, by name (pods by uid, claims for devices by `namespace/name`), the version of the last change,
-    and how often each uid was asked for by a pod.
+    """All objects, by name (with a namespace: by `namespace/name`; pods by uid), the version of the last change, and
+    how often each uid was asked for by a pod.
     """
 
     version: int = 0
@@ -111,11 +111,13 @@ def new_uid(store: Store, pod: Pod) -> str:
 
 
 def _key(obj: Object) -> str:
-    if isinstance(obj, Workload):
-        return f"{obj.kind}/{obj.namespace}/{obj.name}"
-    if isinstance(obj, ResourceClaim | ResourceClaimTemplate):
-        return f"{obj.namespace}/{obj.name}"
-    return obj.uid if isinstance(obj, Pod) else obj.name
+    match obj:
+        case Pod():
+            return obj.uid
+        case Workload():
+            return f"{obj.kind}/{obj.namespace}/{obj.name}"
+    namespace = getattr(obj, "namespace", "")
+    return f"{namespace}/{obj.name}" if namespace else obj.name
 
 
 def put(store: Store, obj: Object) -> tuple[Store, WatchEvent]:

@@ -18,6 +18,7 @@ from kubedev.cluster.apiserver import grace_period
 from kubedev.cluster.cluster import ClusterError
 from kubedev.cluster.state import ClusterState
 from kubedev.cluster.store import Store, find
+from kubedev.console import read_file
 from kubedev.kubelet.registered_node import registered_node
 from kubedev.views.catalogue import say
 
@@ -167,7 +168,7 @@ def read_text(manifest: str | Path, source: str = "") -> tuple[str, str]:
         manifest = manifests().get(manifest, Path(manifest))
     source = source or manifest.name
     try:
-        return manifest.read_text("utf-8"), source
+        return read_file(manifest), source
     except OSError as error:
         known = ", ".join(manifests()) or "none"
         problem = f"expected the path of a file, YAML text, or one of the labs' manifests ({known}); {error.strerror}"

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal
 from kubedev.cluster import events as e
 from kubedev.cluster.clock import next_due
 from kubedev.cluster.cluster import Cluster, ClusterError
-from kubedev.cluster.history import History, Run
+from kubedev.cluster.history import History, HistoryError, Run
 from kubedev.cluster.state import ClusterState
+from kubedev.console import read_file, reason
 from kubedev.views.catalogue import say
 from kubedev.wire.backends import world
 from kubedev.wire.world import World
@@ -198,8 +199,12 @@ class Branches:
         Path(path).write_text(self.history.to_json())
 
     def load(self, path: str | Path) -> None:
-        """Show a run from a file: it goes on as a fork. Raises HistoryError."""
-        history = History.from_json(Path(path).read_text())
+        """Show a run from a file: it goes on as a fork. Raises HistoryError, also where it cannot be read."""
+        try:
+            text = read_file(path)
+        except (OSError, UnicodeDecodeError) as error:
+            raise HistoryError(f"expected the path of a history: {reason(error)}") from None
+        history = History.from_json(text)
         self.back_to_live()
         self._fork = self._with(Cluster(world("memory"), history))
         self._forked_at = len(history) - 1

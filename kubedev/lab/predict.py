@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from kubedev.console import read_file
 from kubedev.views.catalogue import say
 from kubedev.views.question import Question
 
@@ -225,7 +226,7 @@ def _shown(right: tuple[Value, ...]) -> str:
 
 def _kept() -> dict[str, dict[str, Value]]:
     try:
-        kept = json.loads(ANSWERS.read_text())
+        kept = json.loads(read_file(ANSWERS))
     except (OSError, ValueError):
         return {}
     return kept if isinstance(kept, dict) else {}

@@ -16,6 +16,7 @@ from typing import Any
 from nbconvert.filters import Highlight2HTML, ansi2html, markdown2html
 from nbformat import NotebookNode
 
+from kubedev.console import read_bytes
 from kubedev.views.catalogue import say
 from kubedev.views.live import page_script, page_sheet, unpacked
 
@@ -133,7 +134,7 @@ def _block(kind: str, html: str, fragment: bool, cell: str) -> str:
 
 def _image(path: Path) -> str:
     kind = mimetypes.guess_type(path.name)[0] or "image/png"
-    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    return f"data:{kind};base64,{base64.b64encode(read_bytes(path)).decode()}"
 
 
 def _output(output: NotebookNode, pictures: Mapping[str, str]) -> tuple[str, str] | None:

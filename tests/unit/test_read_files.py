@@ -1,13 +1,18 @@
 """Files that a command is given and that are none: said at once, and nothing is waited for."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from kubedev import console
+from kubedev.api.manifests import ManifestError
+from kubedev.cluster.history import HistoryError
 from kubedev.console import read_file
 from kubedev.kubelet.cpu.cpuset import CPUSetError, parse_cpus
-from kubedev.tools import devices, kubelet, run
+from kubedev.lab.session import Lab
+from kubedev.tools import deck, devices, kubelet, run
 from kubedev.wire.go_errors import in_gos_words
 
 
@@ -102,3 +107,62 @@ def test_r11_a_socket_without_permission_is_not_missing(
         code = devices.main(["--socket", "/closed/kubelet.sock"])
     assert code == 1
     assert "/closed/kubelet.sock: permission is missing" in capsys.readouterr().err
+
+
+# What a lab is given
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab("files", nodes=1, transport="memory") as lab:
+        yield lab
+
+
+def test_r6_what_is_no_file_is_refused_by_a_lab_and_changes_nothing(lab: Lab, no_file: Path) -> None:
+    before = lab.state
+    for given in (no_file, str(no_file)):
+        with pytest.raises(
+            ManifestError, match="expected the path of a file, YAML text, or one of the labs'"
+        ):
+            lab.apply(given)
+        for name in ("config", "scheduler"):
+            with pytest.raises(ManifestError, match="expected the path of a file"):
+                Lab("others", nodes=1, transport="memory", **{name: given})
+        with pytest.raises(HistoryError, match=f"expected the path of a history: .*{no_file.name}: "):
+            lab.load(given)
+    assert lab.state == before
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/proc/self/mem", "a\0b", "x" * 5000])
+def test_r6_what_is_no_name_of_a_file_either(lab: Lab, path: str) -> None:
+    with pytest.raises(ManifestError, match="expected the path of a file"):
+        lab.apply(path)
+    with pytest.raises(HistoryError, match="expected the path of a history"):
+        lab.load(path)
+
+
+def test_r6_a_file_without_end_is_not_read(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "huge.yaml"
+    with open(path, "wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ManifestError, match="File too large: more than 64 MiB"):
+        lab.apply(path)
+    monkeypatch.setattr(console, "MAX_FILE", 10)
+    reading, writing = os.pipe()
+    os.write(writing, b"12345678901")
+    os.close(writing)
+    with pytest.raises(OSError, match="File too large"):
+        read_file(f"/dev/fd/{reading}")
+    os.close(reading)
+
+
+def test_r6_what_is_no_history_is_refused(lab: Lab, tmp_path: Path) -> None:
+    path = tmp_path / "history.json"
+    path.write_bytes(b"\xff")
+    with pytest.raises(HistoryError, match=r"expected the path of a history: is not UTF-8 \(byte 0\)"):
+        lab.load(path)
+
+
+def test_r6_an_image_of_a_slide_that_is_no_file(no_file: Path) -> None:
+    with pytest.raises(OSError, match=no_file.name):
+        deck._image(no_file)
