@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kubedev.api.claims import ResourceClaim
 from kubedev.api.objects import PodDisruptionBudget, Service, Workload
 from kubedev.api.storage import CSIStorageCapacity, PersistentVolumeClaim
 from kubedev.cluster.store import Object, Store, deleted, find, listed, put
@@ -14,6 +15,7 @@ NAMESPACED: dict[str, Callable[[str], Object]] = {
     "PodDisruptionBudget": lambda namespace: PodDisruptionBudget("one", namespace),
     "ReplicaSet": lambda namespace: Workload("ReplicaSet", "one", namespace),
     "PersistentVolumeClaim": lambda namespace: PersistentVolumeClaim("one", namespace),
+    "ResourceClaim": lambda namespace: ResourceClaim("one", namespace),
     "CSIStorageCapacity": lambda namespace: CSIStorageCapacity("one", namespace),
 }
 
