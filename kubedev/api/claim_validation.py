@@ -40,7 +40,13 @@ from kubedev.api.problems import (
 )
 from kubedev.api.selector_validation import node_term_problems
 
-__all__ = ["default_device_object", "pod_claim_problems", "validate_device_object"]
+__all__ = [
+    "attribute_name_problems",
+    "default_device_object",
+    "label_problems",
+    "pod_claim_problems",
+    "validate_device_object",
+]
 
 MOST_REQUESTS = MOST_SELECTORS = MOST_CONSTRAINTS = MOST_CONFIGS = 32
 MOST_DEVICES, MOST_NAMES, LONGEST_VALUE, LONGEST_ID, LONGEST_DRIVER = 128, 32, 64, 32, 63

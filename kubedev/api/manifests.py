@@ -42,6 +42,7 @@ from kubedev.api.storage import (
 )
 from kubedev.api.storage_validation import default_storage, validate_storage
 from kubedev.api.strict import unknown_fields
+from kubedev.api.switches import CLAIMS_GATE
 from kubedev.api.validation import validate_node, validate_pod
 from kubedev.api.workloads import pods_of, validate_workload
 from kubedev.api.yaml_reader import Document, YAMLError, documents, line_of
@@ -64,9 +65,7 @@ Object = (
 )
 T = TypeVar("T")
 
-GATE = "DynamicResourceAllocation"
-"""The feature gate of all kinds in resource.k8s.io, and of what pods say of claims."""
-GATE_IS_OFF = f"the feature gate {GATE} is off, as by default in v1.32"
+GATE_IS_OFF = f"the feature gate {CLAIMS_GATE} is off, as by default in v1.32"
 DEVICE_VERSION = "resource.k8s.io/v1beta1"
 TYPES: dict[tuple[str, str], type[Object]] = {
     ("v1", "Pod"): Pod,
@@ -208,7 +207,7 @@ class Loading:
         self, source: str, readers: Mapping[tuple[str, str], Reader], gates: Collection[str]
     ) -> None:
         self.source = source
-        self.claims = GATE in gates
+        self.claims = CLAIMS_GATE in gates
         self.readers = readers
         self.known_names: set[tuple[str, str, str]] = set()
         self.objects: list[Object] = []

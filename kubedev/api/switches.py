@@ -10,7 +10,10 @@ for minutes and a manifest could stop everybody that way (`quantity.MAX_LENGTH`)
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["SWITCHES", "Switch", "check_switches"]
+__all__ = ["CLAIMS_GATE", "SWITCHES", "Switch", "check_switches"]
+
+CLAIMS_GATE = "DynamicResourceAllocation"
+"""The feature gate of claims for devices: of all kinds in resource.k8s.io, and of what pods say of claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ _ALL = (
         "A container that has its CPUs keeps them.",
     ),
     Switch(
-        "DynamicResourceAllocation",
+        CLAIMS_GATE,
         "A feature gate, beta and off in v1.32",
         "Nobody knows the kinds of resource.k8s.io, and a pod's resourceClaims are dropped.",
         "Claims for devices are stored, allocated by the scheduler, and prepared by the kubelet.",

@@ -78,6 +78,8 @@ def watchers(state: ClusterState, change: WatchEvent) -> Iterable[e.Event]:
         yield e.Watched(VOLUMES, change)
     if isinstance(new, ResourceClaim | ResourceClaimTemplate) or _concerns_claims(new, change):
         yield e.Watched(CLAIMS, change)
+    if isinstance(new, ResourceClaim):
+        yield from _of_claim(state, new, change)
     if isinstance(new, Pod) and new.node_name:
         yield from _of_pod(state, new, change)
     elif isinstance(new, Node):
@@ -112,6 +114,13 @@ def _concerns_claims(new: api.Object, change: WatchEvent) -> bool:
         return True
     before, after = ((pod.node_name, pod.deletion_timestamp, pod.phase) for pod in (old, new))
     return before != after
+
+
+def _of_claim(state: ClusterState, claim: ResourceClaim, change: WatchEvent) -> Iterable[e.Event]:
+    """The kubelets of the pods that a claim is reserved for look at it."""
+    pods = (state.store.pods.get(one.uid) for one in claim.reserved_for)
+    nodes = {pod.node_name for pod in pods if pod is not None}
+    return (e.Watched(node, change) for node in sorted(nodes - {""}))
 
 
 def _of_node(node: Node, change: WatchEvent) -> Iterable[e.Event]:

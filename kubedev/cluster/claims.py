@@ -42,6 +42,9 @@ def watched(state: ClusterState, event: e.Watched) -> ClusterState:
     elif isinstance(thing, ResourceClaim):
         known = state.store.resource_claims.get(thing.key)
         state = synced_claim(state, known) if known is not None else state
+        for pod in list(state.store.pods.values()):
+            if pod.resource_claims and thing.key in (one.key for _, one in claims_on(state, pod)):
+                state = synced_pod(state, pod)
     return state
 
 

@@ -6,6 +6,7 @@ follow from others inside the cluster, one message each, so that every message c
 
 from dataclasses import dataclass
 
+from kubedev.api.claims import Device as ClaimedDevice
 from kubedev.api.messages import Device, DevicePluginOptions
 from kubedev.api.objects import Node, Pod
 from kubedev.api.selectors import Taint
@@ -24,6 +25,7 @@ __all__ = [
     "ContainerStarted",
     "ControllerWants",
     "DeviceListed",
+    "DriverLaunched",
     "Event",
     "FromKubelet",
     "HealthSet",
@@ -145,6 +147,15 @@ class PluginLaunched:
     devices: tuple[Device, ...]
     options: DevicePluginOptions = DevicePluginOptions(get_preferred_allocation_available=True)
     registers_again: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DriverLaunched:
+    """You start a driver of claims on a node, which offers the devices of a plugin's `resource` as `devices` say."""
+
+    node: str
+    resource: str
+    devices: tuple[ClaimedDevice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +347,7 @@ Event = (
     | PodCreated
     | PodDeletionAsked
     | PluginLaunched
+    | DriverLaunched
     | PluginServing
     | PluginKilled
     | PluginExited

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from kubedev.api.claims import ResourceClaim
 from kubedev.api.objects import Condition, Node, Pod
 from kubedev.api.values import replace, with_item
 from kubedev.cluster import events as e
 from kubedev.cluster.apiserver import remove, write
+from kubedev.cluster.claims import claims_on
 from kubedev.cluster.conditions import merged, updated
 from kubedev.cluster.log import TO_API_SERVER
 from kubedev.cluster.plugins import list_received, registering, with_plugin, with_sockets
@@ -20,7 +22,17 @@ from kubedev.kubelet.pods import GONE_WITH_THE_MACHINE
 from kubedev.kubelet.pressure.messages import TERMINATION_BY_KUBELET
 from kubedev.kubelet.registered_node import HEALTHY, registered_node
 
-__all__ = ["EFFECTS", "SOCKET_DIR", "from_kubelet", "node_created", "on_kubelet", "stopped", "watched"]
+__all__ = [
+    "EFFECTS",
+    "SOCKET_DIR",
+    "bound",
+    "claims_changed",
+    "from_kubelet",
+    "node_created",
+    "on_kubelet",
+    "stopped",
+    "watched",
+]
 
 SOCKET_DIR = "/var/lib/kubelet/device-plugins"
 """Where a kubelet's sockets are in a real cluster. A transport puts its own short, private directory in its place."""
@@ -56,11 +68,25 @@ def watched(state: ClusterState, event: e.Watched) -> ClusterState:
         return state
     if isinstance(what, Node):
         return on_kubelet(state, e.OnKubelet(node, k.NodeUpdated(spec_as_seen_by(state, what))))
+    if isinstance(what, ResourceClaim):
+        users = {one.uid for one in what.reserved_for}
+        mine = [pod for pod in state.store.pods_on(node) if pod.uid in users]
+        return then(state, (e.OnKubelet(node, claims_changed(state, pod)) for pod in mine))
     assert isinstance(what, Pod)
     if event.event.type == "DELETED":
         return on_kubelet(state, e.OnKubelet(node, k.PodRemoved(what.uid)))
     to_go = what.deletion_timestamp is not None
-    return on_kubelet(state, e.OnKubelet(node, k.PodDeleted(what.uid) if to_go else k.PodBound(what)))
+    return on_kubelet(state, e.OnKubelet(node, k.PodDeleted(what.uid) if to_go else bound(state, what)))
+
+
+def bound(state: ClusterState, pod: Pod) -> k.PodBound:
+    """A pod that a kubelet is to run, with the claims that it finds for it."""
+    return k.PodBound(pod, claims_on(state, pod))
+
+
+def claims_changed(state: ClusterState, pod: Pod) -> k.ClaimsChanged:
+    """What a kubelet sees of the claims of a pod of its node."""
+    return k.ClaimsChanged(pod.uid, claims_on(state, pod))
 
 
 def ready_conditions(
@@ -105,7 +131,7 @@ def stopped(state: ClusterState, event: e.KubeletStopped) -> ClusterState:
     state = replace(state, pending=left)
     start: list[k.KubeletEvent] = [k.KubeletRestarted(checkpoint, reboot, event.config)]
     start += [
-        *map(k.PodBound, state.store.pods_on(node)),
+        *(bound(state, pod) for pod in state.store.pods_on(node)),
         *_of_pods_that_are_gone(state, node),
         k.SourcesReady(),
     ]
@@ -216,7 +242,9 @@ def _pod_terminated(state: ClusterState, node: str, effect: k.PodTerminated) -> 
 def _start_container(state: ClusterState, node: str, effect: k.StartContainer) -> ClusterState:
     key = effect.pod_uid, effect.container
     attempt = state.containers[key].attempt + 1 if key in state.containers else 0
-    container = ContainerState(*key, node, effect.envs, effect.devices, attempt=attempt)
+    container = ContainerState(
+        *key, node, effect.envs, effect.devices, attempt=attempt, cdi_devices=effect.cdi_devices
+    )
     return replace(state, containers=with_item(state.containers, key, container))
 
 

@@ -23,6 +23,7 @@ from kubedev.api.quantity import Format, Quantity
 from kubedev.api.selectors import Taint
 from kubedev.cluster import events as e
 from kubedev.cluster.controllers import effects as c
+from kubedev.deviceplugin.driver import driver_name
 from kubedev.kubelet import events as k
 from kubedev.kubelet.devices.registration import resource_of
 from kubedev.scheduler import events as s
@@ -85,6 +86,9 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
         case e.PluginLaunched(node, resource, devices):
             values = {"resource": resource, "count": len(devices)}
             yield "local", YOU, plugin_party(node, resource), "plugin-launched", values
+        case e.DriverLaunched(node, resource, devices):
+            values = {"driver": driver_name(resource), "count": len(devices), "node": node}
+            yield "api", plugin_party(node, resource), STORE, "driver-launched", values
         case e.PluginServing(node, resource, socket):
             party = plugin_party(node, resource)
             yield "local", party, party, "plugin-serving", {"socket": socket}

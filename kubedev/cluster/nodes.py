@@ -7,7 +7,7 @@ from kubedev.cluster import events as e
 from kubedev.cluster.apiserver import remove, write
 from kubedev.cluster.controllers.effects import SwapTaints
 from kubedev.cluster.controlling import swap_taints
-from kubedev.cluster.kubelets import speaks, spec_as_seen_by
+from kubedev.cluster.kubelets import bound, claims_changed, speaks, spec_as_seen_by
 from kubedev.cluster.state import ClusterState, then
 from kubedev.kubelet import events as k
 
@@ -25,7 +25,13 @@ def patched(state: ClusterState, event: e.NodePatched) -> ClusterState:
 
 
 def deleted(state: ClusterState, event: e.NodeDeleted) -> ClusterState:
-    """You delete a node's object. Its machine and its kubelet go on, until its pods are collected."""
+    """You delete a node's object. Its machine and its kubelet go on, until its pods are collected.
+
+    What its drivers offered goes with it.
+    """
+    for slice in list(state.store.resource_slices.values()):
+        if any((owner.kind, owner.name) == ("Node", event.node) for owner in slice.owner_references):
+            state = remove(state, slice)
     return remove(state, state.store.nodes[event.node])
 
 
@@ -50,13 +56,15 @@ def _list(state: ClusterState, node: str) -> Iterator[k.KubeletEvent]:
     agent = state.kubelets[node]
     if node in state.store.nodes:
         yield k.NodeUpdated(spec_as_seen_by(state, state.store.nodes[node]))
-    bound = state.store.pods_on(node)
-    there = {pod.uid for pod in bound}
+    here = state.store.pods_on(node)
+    there = {pod.uid for pod in here}
     for uid in (uid for uid in agent.pods if uid not in there):
         yield k.PodRemoved(uid)
-    for pod in bound:
+    for pod in here:
         if pod.deletion_timestamp is not None:
             yield k.PodDeleted(pod.uid)
         elif pod.uid not in agent.pods:
-            yield k.PodBound(pod)
+            yield bound(state, pod)
+        elif pod.resource_claims:
+            yield claims_changed(state, pod)
     yield k.NodeStatusDue()

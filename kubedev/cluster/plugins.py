@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from kubedev.api.messages import Device
 from kubedev.api.values import replace
 from kubedev.cluster import events as e
+from kubedev.cluster.drivers import published
 from kubedev.cluster.state import ClusterState, PluginState
 
 __all__ = [
@@ -30,7 +31,8 @@ def launched(state: ClusterState, event: e.PluginLaunched) -> ClusterState:
     plugin = PluginState(
         event.node, resource, event.devices, event.options, launch=launch, name=event.resource
     )
-    return with_plugin(state, replace(plugin, registers_again=event.registers_again))
+    state = with_plugin(state, replace(plugin, registers_again=event.registers_again))
+    return published(state, event.node)
 
 
 def serving(state: ClusterState, event: e.PluginServing) -> ClusterState:
@@ -45,7 +47,7 @@ def health_set(state: ClusterState, event: e.HealthSet) -> ClusterState:
     """You turn one of its devices healthy or unhealthy."""
     plugin = state.plugins[event.node, event.resource]
     devices = tuple(replace(d, health=event.health) if d.id == event.device_id else d for d in plugin.devices)
-    return with_plugin(state, replace(plugin, devices=devices, heard=False))
+    return published(with_plugin(state, replace(plugin, devices=devices, heard=False)), event.node)
 
 
 def device_listed(state: ClusterState, event: e.DeviceListed) -> ClusterState:
@@ -59,7 +61,8 @@ def device_listed(state: ClusterState, event: e.DeviceListed) -> ClusterState:
         devices = (*devices, *moved)
     else:
         left_out = (*left_out, *moved)
-    return with_plugin(state, replace(plugin, devices=devices, left_out=left_out, heard=False))
+    state = with_plugin(state, replace(plugin, devices=devices, left_out=left_out, heard=False))
+    return published(state, event.node)
 
 
 def plugin_at(state: ClusterState, node: str, resource: str, socket: str) -> PluginState | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubedev.api.claims import Device as ClaimedDevice
 from kubedev.api.messages import Device, DevicePluginOptions
 from kubedev.api.values import replace, with_item
 from kubedev.cluster.controllers.daemon import BackOffs
@@ -20,6 +21,7 @@ from kubedev.scheduler.scheduler import SchedulerState
 __all__ = [
     "ClusterState",
     "ContainerState",
+    "DriverState",
     "Message",
     "PluginState",
     "passable",
@@ -78,6 +80,16 @@ class PluginState:
 
 
 @dataclass(frozen=True, slots=True)
+class DriverState:
+    """A driver of claims: the plugin's resource whose devices it offers, with what is known of each."""
+
+    node: str
+    name: str
+    resource: str
+    devices: tuple[ClaimedDevice, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ContainerState:
     """A container: `phase` is created, running or ended; `output` is what its process has printed.
 
@@ -94,6 +106,7 @@ class ContainerState:
     exit_code: int | None = None
     output: tuple[str, ...] = ()
     attempt: int = 0
+    cdi_devices: tuple[str, ...] = ()
 
     @property
     def all_printed(self) -> bool:
@@ -140,6 +153,7 @@ class ClusterState:
     decision: Decision | None = None
     kubelets: Mapping[str, KubeletState] = field(default_factory=dict)
     plugins: Mapping[tuple[str, str], PluginState] = field(default_factory=dict)
+    drivers: Mapping[tuple[str, str], DriverState] = field(default_factory=dict)
     containers: Mapping[tuple[str, str], ContainerState] = field(default_factory=dict)
     sockets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     usage: Mapping[tuple[str, str], Usage] = field(default_factory=dict)

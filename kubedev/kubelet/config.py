@@ -12,7 +12,7 @@ from kubedev.api.gonumbers import NumberError, parse_duration
 from kubedev.api.names import CPU, MEMORY
 from kubedev.api.objects import Node, ResourceList
 from kubedev.api.quantity import Format, Quantity
-from kubedev.api.switches import check_switches
+from kubedev.api.switches import CLAIMS_GATE, check_switches
 from kubedev.kubelet.cpu import cpu_manager
 from kubedev.kubelet.cpu.cpu_manager import CPUManagerState
 from kubedev.kubelet.cpu.cpu_policy import new_policy as new_cpu_policy
@@ -193,4 +193,4 @@ class KubeletConfig:
 
 
 # Feature gates that are switches in kubedev.
-FEATURE_SWITCHES = frozenset({"DynamicResourceAllocation", "ResourceHealthStatus", "KubeletPodResourcesGet"})
+FEATURE_SWITCHES = frozenset({CLAIMS_GATE, "ResourceHealthStatus", "KubeletPodResourcesGet"})

@@ -6,6 +6,7 @@ over gRPC or in memory, and posts what comes of them as further events.
 
 from dataclasses import dataclass
 
+from kubedev.api.claims import ResourceClaim
 from kubedev.api.messages import Answer, Call, Device, RegisterRequest
 from kubedev.api.objects import Condition, Node, Pod, ResourceList
 from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
@@ -15,8 +16,10 @@ from kubedev.kubelet.pressure.usage import Summary
 __all__ = [
     "Answered",
     "Ask",
+    "ClaimsChanged",
     "CloseStream",
     "ContainerExited",
+    "DriverRegistered",
     "Effect",
     "FiguresTaken",
     "KubeletEvent",
@@ -78,9 +81,25 @@ class StreamEnded:
 
 @dataclass(frozen=True, slots=True)
 class PodBound:
-    """The kubelet's watch shows a pod bound to this node."""
+    """The kubelet's watch shows a pod bound to this node; `claims` for devices are by the pod's name for them."""
 
     pod: Pod
+    claims: tuple[tuple[str, ResourceClaim], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsChanged:
+    """The claims of a pod of this node are others than they were."""
+
+    uid: str
+    claims: tuple[tuple[str, ResourceClaim], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DriverRegistered:
+    """A driver of claims has registered with the kubelet."""
+
+    driver: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +178,8 @@ KubeletEvent = (
     | ListReceived
     | StreamEnded
     | PodBound
+    | ClaimsChanged
+    | DriverRegistered
     | PodDeleted
     | PodRemoved
     | ContainerExited

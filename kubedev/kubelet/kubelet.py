@@ -13,16 +13,20 @@ from typing import Any
 
 from kubedev.api.messages import Answer, Call, Conversation
 from kubedev.api.objects import Pod
+from kubedev.api.switches import CLAIMS_GATE
 from kubedev.api.values import replace
 from kubedev.kubelet import pod_resources
 from kubedev.kubelet.admission import admit
+from kubedev.kubelet.claims import FAILED, with_claims
 from kubedev.kubelet.devices import device_manager, registration
 from kubedev.kubelet.devices.capacity import pods_to_update
 from kubedev.kubelet.events import (
     Answered,
     Ask,
+    ClaimsChanged,
     CloseStream,
     ContainerExited,
+    DriverRegistered,
     FiguresTaken,
     KubeletEvent,
     KubeletRestarted,
@@ -93,6 +97,13 @@ def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
             return replace(state, node=node), ()
         case PodBound() | PodDeleted() | PodRemoved() | SourcesReady():
             return _sync_loop(replace(state, waiting=(*state.waiting, event)), now)
+        case ClaimsChanged(uid, claims):
+            if uid in state.pods:
+                state = with_pod(state, replace(state.pods[uid], claims=claims))
+            return _try_again(state, now)
+        case DriverRegistered(driver):
+            known = tuple(dict.fromkeys((*state.drivers, driver)))
+            return _try_again(replace(state, drivers=known), now)
         case PodResourcesAsked(request_id, request):
             state, told = pod_resources.answer(state, request)
             return state, (PodResourcesReply(request_id, told),)
@@ -212,7 +223,7 @@ def _sync_loop(state: KubeletState, now: float) -> Stepped:
 def _bound(state: KubeletState, event: PodBound, now: float) -> Stepped:
     """A pod comes, or comes again after a restart; one that is over or is to go is not admitted any more."""
     pod = event.pod
-    record = replace(state.found.get(pod.uid, PodRecord(pod)), pod=pod)
+    record = replace(state.found.get(pod.uid, PodRecord(pod)), pod=pod, claims=event.claims)
     if pod.deletion_timestamp is not None:
         return _delete(with_pod(state, record), pod.uid)
     if pod.phase in ("Succeeded", "Failed"):
@@ -289,8 +300,15 @@ def _start(state: KubeletState, uid: str, container: str, result: Any, now: floa
     if record is None or record.phase not in ("Starting", "Running"):
         return state, ()
     record = replace(record, starting=record.starting - {container})
+    reason = "CreateContainerConfigError"
+    if not isinstance(result, str) and CLAIMS_GATE in state.config.all_switches:
+        asks = _container(record.pod, container)
+        try:
+            result = with_claims(result, record.pod, asks, dict(record.claims), state.drivers)
+        except ValueError as error:
+            reason, result = FAILED, f"Failed to prepare dynamic resources: {error}"
     if isinstance(result, str):
-        record = replace(record, waiting_for=container, reason="CreateContainerConfigError", message=result)
+        record = replace(record, waiting_for=container, reason=reason, message=result)
         return tell(with_pod(state, record), uid)
     record = replace(record, running=record.running | {container}, reason="", message="", waiting_for="")
     state = replace(state, memory=add_container(state.memory, record.pod, container))

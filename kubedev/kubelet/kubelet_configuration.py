@@ -169,6 +169,7 @@ GATES = frozenset(
     {
         "CPUManagerPolicyAlphaOptions",
         "CPUManagerPolicyBetaOptions",
+        "DynamicResourceAllocation",
         "KubeletPodResourcesGet",
         "ResourceHealthStatus",
         "SidecarContainers",

@@ -41,9 +41,9 @@ class KubeletState:
 
     `pods` are in the order of their arrival, by uid; `waiting` is what the sync loop has still to take, one
     after another; `talks` are by call id. `found` are pods of before a restart, as the runtime has them,
-    until they are bound again. `node` is the kubelet's view of its own node object. `making_room` is the
-    critical pod whose admission waits for pods to end, `look` the eviction manager's latest look, with the
-    state it left.
+    until they are bound again. `node` is the kubelet's view of its own node object, `drivers` those of claims that
+    have registered. `making_room` is the critical pod whose admission waits for pods to end, `look` the eviction
+    manager's latest look, with the state it left.
     """
 
     node: Node
@@ -54,6 +54,7 @@ class KubeletState:
     memory: MemoryManagerState = MemoryManagerState()
     topology: TopologyManager = TopologyManager()
     affinities: AffinityStore = AffinityStore()
+    drivers: tuple[str, ...] = ()
     pods: Mapping[str, PodRecord] = field(default_factory=dict)
     found: Mapping[str, PodRecord] = field(default_factory=dict)
     waiting: tuple[PodBound | PodDeleted | PodRemoved | SourcesReady, ...] = ()

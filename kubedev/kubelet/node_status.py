@@ -104,6 +104,7 @@ def restart(
         config.cpus(cpus_file),
         config.memory(memory_file),
         config.topology(),
+        drivers=state.drivers,
         found=found,
         next_call=state.next_call,
         next_client=state.next_client,

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from kubedev.api.claims import ResourceClaim
 from kubedev.api.objects import Condition, Container, Pod
 from kubedev.api.values import replace
 from kubedev.kubelet.pressure.critical_preemption import Preemption
@@ -114,6 +115,7 @@ class PodRecord:
     kubelet's conditions. While a pod is evicted,
     `reason` and `message` wait until its containers have ended; `disruption_target` is the message of that condition.
     `removed` is a pod of which containers may still run though the API server does not know it any more.
+    `claims` are those for devices, as the API server has them, by the pod's name for them.
     """
 
     pod: Pod
@@ -130,6 +132,7 @@ class PodRecord:
     told_conditions: tuple[Condition, ...] = ()
     disruption_target: str = ""
     removed: bool = False
+    claims: tuple[tuple[str, ResourceClaim], ...] = ()
 
     @property
     def over(self) -> bool:

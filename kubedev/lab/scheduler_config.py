@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from kubedev.api.manifests import GATE, Reader
+from kubedev.api.manifests import Reader
 from kubedev.api.objects import Pod
+from kubedev.api.switches import CLAIMS_GATE
 from kubedev.cluster import events as e
 from kubedev.lab.applying import read_text
 from kubedev.scheduler.configuration.loading import (
@@ -43,7 +44,7 @@ class SchedulerConfig:
         if file is not None:
             text, _ = read_text(file)
             return [configured(load_configuration(text, self._registry, self._gates))]
-        if not (self._registry or GATE in self._gates):
+        if not (self._registry or CLAIMS_GATE in self._gates):
             return []
         enabled = [{"name": name} for name in self._registry]
         version, kind = CONFIGURATION

@@ -36,9 +36,9 @@ from kubedev.lab.applying import (
     new_nodes,
     new_pods,
 )
+from kubedev.lab.claims import Claims
 from kubedev.lab.kubelet_config import kubelet_config, kubelet_readers, restarted
 from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key, read_devices
-from kubedev.lab.nodes import Nodes
 from kubedev.lab.scheduler_config import SchedulerConfig, configured, unhandled
 from kubedev.scheduler.configuration.loading import Configuration
 from kubedev.views.catalogue import say
@@ -64,7 +64,7 @@ MAX_OPEN = 4
 _open: dict[str, "Lab"] = {}
 
 
-class Lab(Nodes):
+class Lab(Claims):
     """A cluster to experiment with. A lab of the same name that is still open is closed first, and the oldest one
     where too many are.
 

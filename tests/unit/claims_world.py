@@ -4,11 +4,11 @@ from typing import Any
 
 import yaml
 
+from kubedev.api.switches import CLAIMS_GATE
 from kubedev.kubelet.config import KubeletConfig
 
-GATE = "DynamicResourceAllocation"
 DRIVER = "gpu.example.com"
-CONFIG = KubeletConfig(switches=frozenset({GATE}))
+CONFIG = KubeletConfig(switches=frozenset({CLAIMS_GATE}))
 GPU = f'device.attributes["{DRIVER}"]'
 MEMORY = f'device.capacity["{DRIVER}"].memory'
 VERSION = "resource.k8s.io/v1beta1"

@@ -81,7 +81,7 @@ def test_every_device_has_its_reason_in_the_order_of_the_pool() -> None:
     model = f'device.attributes["{DRIVER}"].model == "b"'
     found = allocate(claim(request("r", 2, model), match="switch"), slices=slices, in_use="d2")
     assert found.results is None
-    looks = {step.device.device: (step.look, step.why) for step in found.last_looks()}
+    looks = {step.device.device: (step.look, step.why) for step in found.looks()}
     assert looks["d0"] == (Look.NOT_SELECTED, SelectorSaysNo("", 0, model))
     assert looks["d1"] == (Look.TOO_FEW, None)
     assert looks["d2"] == (Look.IN_USE, None)

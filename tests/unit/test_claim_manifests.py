@@ -5,7 +5,8 @@ import textwrap
 import pytest
 
 from kubedev.api.claims import DeviceClass, DeviceObject, ResourceClaim, ResourceClaimTemplate, ResourceSlice
-from kubedev.api.manifests import GATE, ManifestError, Manifests, load
+from kubedev.api.manifests import ManifestError, Manifests, load
+from kubedev.api.switches import CLAIMS_GATE
 
 CLAIM = """
 apiVersion: resource.k8s.io/v1beta1
@@ -46,7 +47,7 @@ spec:
 
 
 def loaded(text: str) -> Manifests:
-    return load(textwrap.dedent(text), gates=[GATE])
+    return load(textwrap.dedent(text), gates=[CLAIMS_GATE])
 
 
 def refused(text: str) -> str:

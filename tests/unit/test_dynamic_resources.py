@@ -6,6 +6,7 @@ import pytest
 
 from kubedev.api.claims import DeviceClass, ResourceClaim, ResourceSlice
 from kubedev.api.objects import Pod
+from kubedev.api.switches import CLAIMS_GATE
 from kubedev.cluster.history import History
 from kubedev.lab.session import Lab
 from kubedev.scheduler.configuration.loading import load_configuration
@@ -22,7 +23,6 @@ from kubedev.scheduler.scheduler import (
 from tests.unit.claims_world import (
     CONFIG,
     DRIVER,
-    GATE,
     GPU,
     a_claim,
     a_class,
@@ -181,7 +181,7 @@ def test_a_claim_of_a_pod_with_a_long_name_has_both_names_cut(lab: Lab) -> None:
 
 def a_scheduler(*pods: Pod, gpus: int = 1) -> SchedulerState:
     """A scheduler that has seen a node with GPUs, two claims for one each, c and d, and these pods."""
-    profile = load_configuration(HEADER, gates=[GATE]).profiles[0]
+    profile = load_configuration(HEADER, gates=[CLAIMS_GATE]).profiles[0]
     state = SchedulerState().with_profiles(profile)
     objects = [
         make_node("n1"),
@@ -271,7 +271,7 @@ def test_a_bound_pod_leaves_nothing_behind() -> None:
 
 def test_the_plugin_stands_before_preemption_in_the_default_profile_and_only_with_its_gate() -> None:
     points = ("pre_enqueue", "pre_filter", "filter", "post_filter", "reserve", "pre_bind")
-    with_gate = load_configuration(HEADER, gates=[GATE]).profiles[0]
+    with_gate = load_configuration(HEADER, gates=[CLAIMS_GATE]).profiles[0]
     for point in points:
         assert "DynamicResources" in with_gate.order[point]
     order = with_gate.order["post_filter"]

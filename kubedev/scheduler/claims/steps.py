@@ -20,6 +20,10 @@ class Look(Enum):
     """It would do, but not so many are left as are needed."""
 
 
+PASSING = (Look.TAKEN, Look.GIVEN_BACK)
+"""Looks that nothing was against."""
+
+
 @dataclass(frozen=True, slots=True)
 class SelectorSaysNo:
     """A selector that is not true of a device: of the class of this name, or (empty) of the request itself.
@@ -65,10 +69,18 @@ class Allocation:
     steps: tuple[Step, ...] = ()
     left_out: int = 0
 
-    def last_looks(self) -> tuple[Step, ...]:
-        """The last step of each request about each device, in the order in which they were first looked at."""
-        looks = {(step.claim, step.request, step.device): step for step in self.steps}
-        return tuple(looks.values())
+    def looks(self) -> tuple[Step, ...]:
+        """One step for each request and device, in the order in which they were first looked at.
+
+        It is the last one; where there is no result, the first that says why not.
+        """
+        found: dict[tuple[str, str, DeviceID], Step] = {}
+        for step in self.steps:
+            key = step.claim, step.request, step.device
+            settled = self.results is None and key in found and found[key].look not in PASSING
+            if not settled:
+                found[key] = step
+        return tuple(found.values())
 
 
 class AllocationError(ValueError):

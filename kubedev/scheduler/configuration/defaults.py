@@ -8,6 +8,7 @@ from typing import Any
 
 from kubedev.api.names import CPU, MEMORY
 from kubedev.api.objects import DEFAULT_SCHEDULER
+from kubedev.api.switches import CLAIMS_GATE
 from kubedev.scheduler.configuration.schema import ARGS_KINDS, FIELDS, VERSION, zero_of
 
 __all__ = ["DEFAULT_MULTI_POINT", "POINTS", "with_defaults"]
@@ -108,7 +109,7 @@ def default_multi_point(gates: Collection[str]) -> Iterator[tuple[str, int]]:
     A claim that nobody uses is rather given back than a pod evicted, so that DynamicResources comes first.
     """
     for name, weight in DEFAULT_MULTI_POINT:
-        if name == "DefaultPreemption" and "DynamicResourceAllocation" in gates:
+        if name == "DefaultPreemption" and CLAIMS_GATE in gates:
             yield "DynamicResources", 0
         yield name, weight
 

@@ -11,6 +11,7 @@ from kubedev.api.fields import Fields
 from kubedev.api.objects import Pod
 from kubedev.api.selectors import NodeAffinity as NodeAffinityRules
 from kubedev.api.selectors import TopologySpreadConstraint
+from kubedev.api.switches import CLAIMS_GATE
 from kubedev.scheduler.configuration.plugin_args import validate_args
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.framework import Plugin
@@ -166,6 +167,6 @@ the configuration says beyond that they are needed; DynamicResources is silent w
 
 def in_tree(gates: Collection[str]) -> Registry:
     """Kubernetes' own plugins, with what feature gates make of them."""
-    if "DynamicResourceAllocation" not in gates:
+    if CLAIMS_GATE not in gates:
         return IN_TREE
     return {**IN_TREE, "DynamicResources": plain(OF_CLAIMS, DynamicResources())}
