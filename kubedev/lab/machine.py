@@ -217,9 +217,9 @@ class Machine:
             found += answer.values()
         return tuple(found)
 
-    def manager(self, policy: str, scope: str = "container") -> TopologyManager:
-        """A topology manager for this machine."""
-        return TopologyManager.new(policy, scope, self.kubelet.config.numa)
+    def manager(self, policy: str, scope: str = "container", **options: str) -> TopologyManager:
+        """A topology manager for this machine; ValueError where a kubelet would not start with it."""
+        return TopologyManager.new(policy, scope, self.kubelet.config.numa, options)
 
     def decide(self, policy: str, **asked: int) -> PolicyDecision:
         """What a policy makes of the hints for one container."""

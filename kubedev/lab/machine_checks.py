@@ -1,15 +1,26 @@
 """Invariants of a machine: what it must answer, and which device stands in the way."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints
+from kubedev.api.messages import Device
+from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints, TopologyHint, written_out
+from kubedev.kubelet.topology.topology import decide
 from kubedev.lab.explore import Explorer
 from kubedev.lab.machine import POLICIES, Machine
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
 
-__all__ = ["MachineInvariant", "admits", "one_change", "only_preferred", "two_holders"]
+__all__ = [
+    "MachineInvariant",
+    "admits",
+    "one_change",
+    "only_preferred",
+    "passes",
+    "pods_run",
+    "tries",
+    "two_holders",
+]
 
 MachineInvariant = Callable[[Machine], Iterator[str]]
 
@@ -99,6 +110,78 @@ def only_preferred(mask: int, pod: str = "new", **asked: int) -> MachineInvarian
                 yield _not_preferred(machine, hints, verdict, pod)
 
     return broken
+
+
+def pods_run(policy: str, *pods: str) -> MachineInvariant:
+    """These pods are there, and the policy has admitted them."""
+
+    def broken(machine: Machine) -> Iterator[str]:
+        for name in pods:
+            record = machine.kubelet.pods.get(name)
+            if record is None:
+                yield say("check.no-pod", pod=name)
+            elif not record.active:
+                requests = record.pod.containers[0].requests
+                asked = {full.rpartition("/")[2]: amount.value() for full, amount in requests.items()}
+                yield from admits(policy, pod=name, **asked)(machine)
+
+    return broken
+
+
+Provider = Callable[[int, tuple[TopologyHint, ...]], Any]
+"""A hint provider of a reader's own: from the number that is asked and the hints that could serve it, to its answer."""
+
+
+def passes(provider: Provider, pods: Mapping[str, int], admit: bool = True) -> MachineInvariant:
+    """With this provider of GPUs the pods, which ask for so many, are admitted by every policy that merges, or refused
+    by single-numa-node.
+    """
+
+    def broken(machine: Machine) -> Iterator[str]:
+        policies = POLICIES[1:] if admit else POLICIES[-1:]
+        for pod, count in pods.items():
+            try:
+                said = provider(count, written_out(machine.hints(gpu=count)[0].hints) if count else ())
+                made = [decide(machine.manager(policy), [said]).admit for policy in policies]
+            except Exception as error:  # whatever a reader's function does
+                yield say("check.error", what=f"pod {pod}", error=repr(error))
+                continue
+            if admit not in made or not all(each == admit for each in made):
+                policy = policies[made.index(not admit)]
+                key = "check.merge.refused" if admit else "check.merge.admitted"
+                yield say(key, pod=pod, count=count, policy=policy, said=repr(said))
+
+    return broken
+
+
+def tries(
+    choose: Callable[[Sequence[Device], Sequence[int]], Collection[int]], machines: Mapping[str, Machine]
+) -> MachineInvariant:
+    """A function chooses NUMA nodes of these machines so that no device is left out, and no more than that takes."""
+
+    def broken(_: Machine) -> Iterator[str]:
+        for name, machine in machines.items():
+            devices, everywhere = tuple(machine.devices.values()), machine.kubelet.config.numa.nodes
+            try:
+                tried = set(choose(devices, everywhere))
+            except Exception as error:  # whatever a reader's function does
+                yield say("check.error", what=f"machine {name}", error=repr(error))
+            else:
+                yield from _tried(name, devices, tried, everywhere)
+
+    return broken
+
+
+def _tried(name: str, devices: Sequence[Device], tried: set[int], everywhere: Sequence[int]) -> Iterator[str]:
+    enough = {node for device in devices for node in device.numa_nodes or ()}
+    for node in sorted(tried - set(everywhere)):
+        yield say("check.merge.stranger", machine=name, node=node)
+    for device in devices:
+        for node in sorted(set(device.numa_nodes or ()) - tried):
+            yield say("check.merge.left-out", machine=name, device=device.id, node=node)
+    if len(tried) > len(enough):
+        masks = f"{2 ** len(tried) - 1:,}"
+        yield say("check.merge.many", machine=name, count=len(tried), masks=masks, enough=len(enough))
 
 
 def one_change(explorer: Explorer) -> MachineInvariant:

@@ -9,8 +9,29 @@ from typing import TYPE_CHECKING, Any
 from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints
 from kubedev.lab.explore import Explorer, explore
 from kubedev.lab.machine import POLICIES, Machine, full_name, pod_asking
-from kubedev.lab.machine_checks import admits, one_change, only_preferred, two_holders
+from kubedev.lab.machine_checks import (
+    admits,
+    one_change,
+    only_preferred,
+    passes,
+    pods_run,
+    tries,
+    two_holders,
+)
 from kubedev.lab.machine_scene import machine_part
+from kubedev.lab.merging import (
+    LISTS,
+    admitted,
+    compare_policies,
+    draw_lists,
+    draw_merge,
+    draw_pods,
+    draw_policies,
+    draw_scopes,
+    lists,
+    merge,
+    merge_times,
+)
 from kubedev.views.catalogue import say
 from kubedev.views.charts import hints_figure
 from kubedev.views.grammar import Column, picture
@@ -24,19 +45,33 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANSWERS",
+    "LISTS",
     "PLACES",
     "POLICIES",
     "STATES",
     "VERDICTS",
     "admits",
+    "admitted",
     "answer",
+    "compare_policies",
     "draw_count",
     "draw_hints",
+    "draw_lists",
+    "draw_merge",
+    "draw_pods",
+    "draw_policies",
+    "draw_scopes",
     "hints_map",
+    "lists",
+    "merge",
+    "merge_times",
     "one_change",
     "only_preferred",
+    "passes",
     "pod_asking",
+    "pods_run",
     "side_by_side",
+    "tries",
     "turn_devices",
     "turned",
     "two_holders",

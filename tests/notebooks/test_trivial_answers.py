@@ -119,5 +119,7 @@ def test_s22_labs_05_and_06(lab: str, exercise: str, answer: str) -> None:
     notebook = Notebook(LABS[lab])
     if f"{exercise}-scene" in notebook.cells:
         notebook.run(f"{exercise}-scene")
+    if f"{exercise}-turn" in notebook.cells:
+        notebook.run(f"{exercise}-turn")
     notebook.say(answer)
     assert not notebook.run(f"{exercise}-check")

@@ -1,23 +1,14 @@
 """The machine of labs 05 and 06: it is the kubelet that answers, and every picture of it can be read."""
 
-from collections import Counter
-from random import Random
-
 import pytest
 
-from kubedev.kubelet.devices.allocation import filter_by_affinity
 from kubedev.kubelet.topology.hints import TopologyHint
-from kubedev.kubelet.topology.merge import merge_at_once, merge_by_permutation
-from kubedev.lab import merge_checks, merge_scene, numa
-from kubedev.lab.affinity_then import filter_by_affinity_then, go_map_order
-from kubedev.lab.explosion import GO_MEASURED, draw_explosion, every_hint, measure
+from kubedev.lab import numa
 from kubedev.lab.machine import POLICIES, Machine, on, pod_asking
 from kubedev.lab.machine_scene import machine_board
-from kubedev.views.cards import Card, cards_picture
 from kubedev.views.document import document
 from kubedev.views.numa import numa_picture
 from kubedev.views.picture import Cell, Picture
-from kubedev.views.stack import stack
 from tests.unit.picture_checks import problems
 
 TWO = Machine.of(gpu=on(0, "a0 a1") + on(1, "b0 b1"))
@@ -111,14 +102,14 @@ def test_a_click_turns_a_device_to_its_next_choice() -> None:
 def test_every_picture_can_be_read(machine: Machine, gpu: int) -> None:
     check(numa_picture(machine_board(machine, 0b10)))
     check(numa.draw_hints(machine, gpu=gpu))
-    check(merge_scene.draw_policies(machine, gpu=gpu))
-    check(merge_scene.draw_merge(machine, "restricted", 1, gpu=gpu))
+    check(numa.draw_policies(machine, gpu=gpu))
+    check(numa.draw_merge(machine, "restricted", 1, gpu=gpu))
     for mask in (1, 2, None):
-        check(merge_scene.draw_affinity(machine, mask))
+        check(numa.draw_lists(machine, mask))
     for policy in POLICIES:
         for scope in ("container", "pod"):
             pod = pod_asking("pair", {"gpu": gpu}, {"gpu": 1})
-            check(merge_scene.draw_scopes(machine, pod, policy, scope))
+            check(numa.draw_scopes(machine, pod, policy, scope))
 
 
 def test_the_other_pictures_can_be_read() -> None:
@@ -126,14 +117,11 @@ def test_the_other_pictures_can_be_read() -> None:
     for step in (1, 7, 15):
         check(numa.draw_count(four, step, gpu=2))
     check(numa.side_by_side({"one": TWO, "a machine with a long name": MIXED}, gpu=2).picture)
-    check(
-        merge_scene.draw_machines(
-            {"one": (TWO, {"gpu": 2}), "two": (BUSY, {"gpu": 1, "cpu": 4}), "no": (TWO, {})}
-        )
-    )
-    check(merge_checks.draw_in_turn(1, 2, "NUMA 1"))
-    for nodes, resources in ((2, 2), (8, 4)):
-        check(draw_explosion(nodes, resources))
+    rows = {"one": (TWO, {"gpu": 2}), "two": (BUSY, {"gpu": 1, "cpu": 4}), "no": (TWO, {})}
+    check(numa.compare_policies(rows).picture)
+    turn = TWO.admit(pod_asking("first", {"gpu": 3}), "restricted")[0]
+    check(numa.draw_pods(turn.admit(pod_asking("second", {"gpu": 2}), "restricted")[0]))
+    check(numa.draw_merge(Machine.of(8, a=8, b=8, c=8, d=8), "restricted", a=1, b=1, c=1, d=1))
 
 
 def test_the_sentence_of_a_step_does_the_arithmetic() -> None:
@@ -143,39 +131,18 @@ def test_the_sentence_of_a_step_does_the_arithmetic() -> None:
     assert sentences[1].endswith("on an empty machine a smaller mask could serve it: not preferred.")
 
 
-def test_pictures_are_put_below_one_another() -> None:
-    one = cards_picture("Cards", "A sentence.", [Card("first", ("line",)), Card("second")])
-    both = stack("Both", "Two of them.", one, one)
-    assert both.height > 2 * one.height
-    assert len(both.marks) == 2 * len(one.marks) + 1, "and a heading"
-    assert {mark.key[0] for mark in both.marks} == {"0", "1"}
-    check(both)
+# The merge
 
 
-# Then and now
-
-
-def test_c1_about_a_fifth_of_the_runs_align_nothing() -> None:
-    devices = {device.id: device for device in on((0, 1), "a") + on(1, "b")}
-    free, order = frozenset(devices), go_map_order(Random(1))
-    runs = Counter(filter_by_affinity_then(devices, free, 1, order).aligned for _ in range(4000))
-    assert set(runs) == {frozenset("a"), frozenset()}
-    assert runs[frozenset()] / 4000 == pytest.approx(14 / 64, abs=0.03)
-    assert filter_by_affinity(devices, free, 1).aligned == {"a"}
-
-
-def test_c1_devices_on_one_node_were_split_as_they_are_now() -> None:
-    devices = {d.id: d for d in on(0, "a0 a1") + on(1, "b0") + on(None, "y0")}
-    free, order = frozenset(devices), go_map_order(Random(2))
-    for mask in (None, 0b01, 0b10, 0b11):
-        assert filter_by_affinity_then(devices, free, mask, order) == filter_by_affinity(devices, free, mask)
-
-
-# The explosion
+def test_a_machine_that_offers_every_mask_is_merged_alike_both_ways() -> None:
+    asked = {"gpu": 1, "nic": 1, "fpga": 1}
+    machine = Machine.of(3, gpu=3, nic=3, fpga=3)
+    assert numa.merge(machine, **asked).permutations == 343
+    assert numa.merge(machine, **asked) == numa.merge(machine, by_permutation=True, **asked)
 
 
 def test_what_is_measured_is_counted_rightly() -> None:
-    assert [time.permutations for time in GO_MEASURED] == [225, 3375, 16_581_375, 4_228_250_625]
-    (time,) = measure([(2, 2)])
-    assert (time.permutations, time.seconds > 0) == (9, True)
-    assert merge_at_once(*every_hint(3, 3)) == merge_by_permutation(*every_hint(3, 3))
+    figure = numa.merge_times((2,), (2,))
+    every, at_once = figure.data
+    assert list(every.x) == [225, 3375, 16_581_375, 4_228_250_625]
+    assert (list(at_once.x), at_once.y[0] > 0) == ([9], True)

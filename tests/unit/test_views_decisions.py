@@ -206,7 +206,7 @@ def test_steps_show_no_more_than_was_tried() -> None:
         told = [
             m
             for m in picture.marks
-            if isinstance(m, Text) and m.key.startswith("permutation/") and m.key.endswith("/why")
+            if isinstance(m, Text) and m.key.startswith("permutation/") and m.key.endswith("/last/0")
         ]
         assert len(told) == step
 
