@@ -12,9 +12,11 @@ import importlib
 from collections.abc import Sequence
 
 from kubedev import KUBERNETES_VERSION, __version__
-from kubedev.console import Parser, flushed, prepared, reason, told
+from kubedev.console import Parser, flushed, has_directory, prepared, reason, told
 
 __all__ = ["main"]
+
+LOST = "the current directory is not there any more: change to one that is"
 
 # Command -> the module whose main(argv) runs it, and what it does.
 COMMANDS = {
@@ -39,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # of the parser: help, or what is wrong with the arguments
         sys.exit(flushed("kubedev", end.code if isinstance(end.code, int) else 0))
     except OSError as error:
-        code = told("kubedev", reason(error))
+        code = told("kubedev", reason(error) if has_directory() else LOST)
     return flushed("kubedev", code)
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "Parser",
     "end_quietly",
     "flushed",
+    "has_directory",
     "is_terminal",
     "json_line",
     "prepared",
@@ -172,6 +173,15 @@ def told(command: str, sentence: str, code: int = 1) -> int:
     with suppress(OSError):
         print(visible(f"{command}: {sentence}"), file=sys.stderr, flush=True)
     return code
+
+
+def has_directory() -> bool:
+    """Whether the current directory is there; it may have been deleted."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def is_terminal(descriptor: int) -> bool:

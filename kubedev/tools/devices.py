@@ -5,6 +5,7 @@ It asks the PodResources API of any kubelet, a real one's too: on a node of a cl
 """
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -25,6 +26,11 @@ __all__ = ["ask", "by_numa_node", "main", "table"]
 
 DEFAULT_SOCKET = "/var/lib/kubelet/pod-resources/kubelet.sock"
 
+EXPECTED = (
+    f"Expected the PodResources socket of a kubelet, which is {DEFAULT_SOCKET} on a node of a cluster, and "
+    "DIR/pod-resources/kubelet.sock with `kubedev kubelet --dir DIR`."
+)
+
 Row = dict[str, Any]
 
 
@@ -39,15 +45,14 @@ def ask(socket: str) -> tuple[ListPodResourcesResponse, AllocatableResourcesResp
     """
     path = socket.removeprefix("unix://")
     try:
-        os.stat(path)
+        mode = os.stat(path).st_mode
     except PermissionError:
         raise AgentError(f"{path}: permission is missing. Run as a user who may open it.") from None
     except (OSError, ValueError):
-        raise AgentError(
-            f"{path}: there is no such socket. Expected the PodResources socket of a kubelet, which is "
-            f"{DEFAULT_SOCKET} on a node of a cluster, and DIR/pod-resources/kubelet.sock with "
-            "`kubedev kubelet --dir DIR`."
-        ) from None
+        raise AgentError(f"{path or 'an empty path'}: there is no such socket. {EXPECTED}") from None
+    if not stat.S_ISSOCK(mode):
+        kind = "a directory" if stat.S_ISDIR(mode) else "a file"
+        raise AgentError(f"{path}: is {kind}, and no socket. {EXPECTED}")
     listed, there_is = ask_pod_resources(path, ListPodResourcesRequest(), AllocatableResourcesRequest())
     if isinstance(listed, RpcError):
         raise AgentError(

@@ -34,11 +34,12 @@ from kubedev.kubelet.events import (
 from kubedev.kubelet.kubelet import new_kubelet, step
 from kubedev.kubelet.kubelet_configuration import KubeletConfiguration, KubeletConfigurationError
 from kubedev.kubelet.pods import api_phase
-from kubedev.tools.kubelet_flags import add_flags, configured, on_numa_nodes
+from kubedev.tools.kubelet_flags import MAX_NUMA_NODES, add_flags, configured, on_numa_nodes
 from kubedev.tools.kubelet_lines import Line, capacity_line, device_lines, effect_line, event_line, why_line
 from kubedev.wire.grpc_transport import GrpcTransport
 from kubedev.wire.kubelet_wire import KubeletWire
 from kubedev.wire.lines import read_lines
+from kubedev.wire.pod_resources import pod_resources_path
 from kubedev.wire.sockets import (
     CHECKPOINT,
     KUBELET_SOCKET,
@@ -96,12 +97,15 @@ class KubeletTool:
         self.state = new_kubelet(node, self.directory, on_numa_nodes(config or KubeletConfig(), numa))
         self._written: str | None = None
         agents = os.path.abspath(pod_resources) if pod_resources else None
+        own = [os.path.realpath(os.path.join(self.directory, name)) for name in (KUBELET_SOCKET, CHECKPOINT)]
+        if agents and os.path.realpath(agents) in own:
+            raise SocketDirectoryError(
+                f"{agents}: the kubelet needs that path itself. Expected another one for agents, by default "
+                f"{pod_resources_path(self.directory)}."
+            )
         transport = GrpcTransport(self.directory, agents)
         self._wire = KubeletWire(transport, self._inbox.put, self.directory, count(1))
-        sockets = {
-            "socket": os.path.join(self.directory, KUBELET_SOCKET),
-            "pod_resources": transport.pod_resources,
-        }
+        sockets = {"socket": self._kubelet_socket, "pod_resources": transport.pod_resources}
         try:
             self._say({"event": "listening", **sockets})
             self._start(reboot=True)
@@ -109,6 +113,10 @@ class KubeletTool:
         except BaseException:
             self._wire.close()
             raise
+
+    @property
+    def _kubelet_socket(self) -> str:
+        return os.path.join(self.directory, KUBELET_SOCKET)
 
     @property
     def now(self) -> float:
@@ -235,7 +243,7 @@ class KubeletTool:
                 self._drop_stream(resource)
             case ["delete-socket"]:
                 with suppress(FileNotFoundError):
-                    os.unlink(os.path.join(self.directory, KUBELET_SOCKET))
+                    os.unlink(self._kubelet_socket)
                 self._say({"event": "socket deleted"})
             case ["advance", seconds]:
                 self._advance(seconds)
@@ -328,8 +336,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="the socket of the PodResources API, by default DIR/pod-resources/kubelet.sock",
     )
     options = parser.parse_args(argv)
-    if not 0 <= options.numa <= 8:
-        parser.error(f"--numa: expected 0 to 8 NUMA nodes, got {options.numa}")
+    if not 0 <= options.numa <= MAX_NUMA_NODES:
+        parser.error(f"--numa: expected 0 to {MAX_NUMA_NODES} NUMA nodes, got {options.numa}")
     for flag, value in (("--dir", options.dir), ("--pod-resources", options.pod_resources)):
         if value == "":
             parser.error(f"{flag}: expected a path, got an empty text")

@@ -18,7 +18,13 @@ from kubedev.kubelet.kubelet_configuration import (
 from kubedev.kubelet.topology.merge import NUMAInfo
 from kubedev.kubelet.topology.topology import BEST_EFFORT, NONE
 
-__all__ = ["add_flags", "configured", "on_numa_nodes"]
+__all__ = ["MAX_NUMA_NODES", "add_flags", "configured", "on_numa_nodes"]
+
+MAX_NUMA_NODES = 64
+"""How many NUMA nodes a machine has at most; Kubernetes has masks of so many bits."""
+
+MAX_WITHOUT_OPTION = 8
+OPTION = "max-allowable-numa-nodes"
 
 # The kubelet's flags that stand for one text of its configuration.
 FLAGS: Mapping[str, str] = {
@@ -36,7 +42,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="align devices on N NUMA nodes (policy best-effort, if nothing else is said)",
+        help="align devices on N NUMA nodes (policy best-effort and, above 8, its option max-allowable-numa-nodes, "
+        "if nothing else is said)",
     )
     parser.add_argument(
         "--config",
@@ -94,4 +101,12 @@ def on_numa_nodes(config: KubeletConfig, numa: int) -> KubeletConfig:
     if not numa:
         return config
     policy = BEST_EFFORT if config.topology_manager_policy == NONE else config.topology_manager_policy
-    return replace(config, numa=NUMAInfo(tuple(range(numa))), topology_manager_policy=policy)
+    options = config.topology_manager_policy_options
+    if numa > MAX_WITHOUT_OPTION and OPTION not in dict(options):
+        options = (*options, (OPTION, str(numa)))
+    return replace(
+        config,
+        numa=NUMAInfo(tuple(range(numa))),
+        topology_manager_policy=policy,
+        topology_manager_policy_options=options,
+    )

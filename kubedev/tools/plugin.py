@@ -31,6 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = _parser()
     options = parser.parse_args(argv)
+    for flag, value in (("--resource", options.resource), ("--kubelet-socket", options.kubelet_socket)):
+        if not (value and value.isprintable()):
+            parser.error(f"{flag}: expected a text that can be printed, got {json_line(value)}")
     try:
         devices = make_devices(options.devices, options.numa)
     except PluginError as error:

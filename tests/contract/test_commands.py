@@ -4,12 +4,13 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,16 +203,35 @@ def test_a_socket_directory_that_is_none(place: Place, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["missing", "file", "FIFO", "directory", "dead"])
 def test_a_kubelet_that_does_not_answer(place: Place, kind: str) -> None:
     path = place.folder / "k.sock"
+    said = "is a file, and no socket"
     match kind:
+        case "missing":
+            said = "there is no such socket"
         case "file":
             path.touch()
         case "FIFO":
             os.mkfifo(path)
         case "directory":
             path.mkdir()
+            said = "is a directory, and no socket"
         case "dead":
             socket.socket(socket.AF_UNIX).bind(str(path))
-    is_said(place.run("devices", "--socket", str(path)), 1, "kubedev devices: ")
+            said = "expected a kubelet that answers List, got: rpc error: code = Unavailable"
+    is_said(place.run("devices", "--socket", str(path)), 1, f"kubedev devices: {path}: {said}")
+
+
+@pytest.mark.parametrize("name", ["d/kubelet.sock", "d/../d/kubelet.sock", "d/kubelet_internal_checkpoint"])
+def test_r6_agents_cannot_ask_where_the_kubelet_has_something_of_its_own(place: Place, name: str) -> None:
+    ran = place.run("kubelet", "--dir", "d", "--pod-resources", name)
+    is_said(ran, 1, "the kubelet needs that path itself", "d/pod-resources/kubelet.sock.")
+    assert not (place.folder / "d").exists()
+
+
+@pytest.mark.parametrize("resource", ["", "a.b/\x1b[31mc", "a.b/c\nd", "a\tb", "\udcff"])
+def test_r15_a_plugin_needs_a_resource_that_can_be_printed(place: Place, resource: str) -> None:
+    ran = place.run("plugin", "--resource", resource)
+    is_said(ran, 2, "--resource: expected a text that can be printed, got ")
+    assert "\x1b" not in ran.stderr
 
 
 @pytest.mark.parametrize("kind", ["missing", "file", "directory", "dead"])
@@ -263,6 +283,118 @@ def test_r16_a_run_needs_no_home_and_writes_nothing_into_one(place: Place) -> No
     is_said(place.run("run", lab.name, env={**without, "HOME": "/proc/nowhere"}), 0, "ok")
 
 
+@pytest.mark.slow
+def test_a_second_lab_has_an_address_of_its_own(place: Place) -> None:
+    lab = place.notebook("good", "1")
+    there = [place.start("lab", "--no-browser", lab.name) for _ in range(2)]
+    addresses = [re.search(r"http://\S+", "".join(iter(address_of(process), ""))) for process in there]
+    assert None not in addresses
+    assert len({found[0].partition("?")[0] for found in addresses if found}) == 2
+    for process in there:
+        ended_by(process, signal.SIGINT, patience=PATIENCE)
+        assert process.returncode in (0, 130)
+
+
+def address_of(process: "subprocess.Popen[str]") -> Callable[[], str]:
+    """Lines up to the one with an address, then nothing."""
+    seen: list[str] = []
+
+    def line() -> str:
+        assert process.stdout
+        if seen and "http://" in seen[-1]:
+            return ""
+        seen.append(process.stdout.readline())
+        return seen[-1]
+
+    return line
+
+
+def test_r9_the_current_directory_was_deleted(place: Place) -> None:
+    for command in ("kubelet --dir d", "plugin --kubelet-socket d/kubelet.sock"):
+        line = f'mkdir gone && cd gone && rmdir ../gone && exec "{sys.executable}" -m kubedev {command}'
+        ran = subprocess.run(
+            ["bash", "-c", line], capture_output=True, text=True, cwd=place.folder, env=place.environment()
+        )
+        is_said(ran, 1, "the current directory is not there any more: change to one that is")
+
+
+# Folders that cannot be written
+
+
+def without_rights(*command: str) -> list[str]:
+    """The command as a user to whom the modes of files apply: also root, without the right to pass them over."""
+    if os.geteuid() != 0:
+        return list(command)
+    if shutil.which("setpriv") is None:
+        pytest.skip("root may write everywhere, and setpriv is not there to take that away")
+    return ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
+
+
+@pytest.fixture
+def read_only(place: Place) -> Iterator[Path]:
+    folder = place.folder / "closed"
+    folder.mkdir()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / "kubelet.sock"))
+        folder.chmod(0o555)
+        yield folder
+        folder.chmod(0o755)
+
+
+def in_closed_folder(place: Place, folder: Path, command: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        without_rights(*KUBEDEV, *command.split()),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=place.environment(),
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize(
+    "command", ["kubelet --dir .", "kubelet --dir d", "kubelet --dir ../d --pod-resources p/x"]
+)
+def test_r6_a_kubelet_in_a_folder_that_is_read_only(place: Place, read_only: Path, command: str) -> None:
+    before = list(read_only.iterdir())
+    ran = in_closed_folder(place, read_only, command)
+    is_said(ran, 1, "kubedev kubelet: ", "Choose")
+    assert list(read_only.iterdir()) == before
+    assert list((place.folder / "d").glob("*")) == []
+
+
+def test_r11_a_plugin_waits_for_the_right_to_write(place: Place, read_only: Path) -> None:
+    process = subprocess.Popen(
+        without_rights(*KUBEDEV, "plugin", "--kubelet-socket", "kubelet.sock"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=read_only,
+        env=place.environment(),
+    )
+    STARTED.append(process)
+    assert process.stdout
+    said = json.loads(process.stdout.readline())
+    assert (said["event"], "permission" in said["error"].lower()) == ("away", True), said
+    ended_by(process, signal.SIGTERM, patience=PATIENCE)
+    assert process.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["run", "slides"])
+def test_a_notebook_in_a_folder_that_is_read_only(place: Place, read_only: Path, command: str) -> None:
+    lab = place.notebook("good", "1")
+    read_only.chmod(0o755)
+    lab.rename(read_only / lab.name)
+    read_only.chmod(0o555)
+    ran = in_closed_folder(place, read_only, f"{command} {lab.name}")
+    if command == "run":
+        is_said(ran, 0, "ok")
+    else:
+        is_said(ran, 2, "slides: ", "Permission denied")
+
+
 # Signals at any moment
 
 
@@ -306,6 +438,21 @@ def test_r1_a_signal_at_any_moment(place: Place, command: str, number: signal.Si
         ended_by(process, number, patience=PATIENCE)
         assert process.returncode in (0, -number)
         assert [path.name for path in place.folder.rglob("*") if path.is_socket()] == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_r1_a_signal_ends_one_who_waits_for_a_kubelet_that_never_answers(
+    place: Place, number: signal.Signals
+) -> None:
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(place.folder / "k.sock"))
+        silent.listen()
+        for moment in range(10):
+            process = place.start("devices", "--socket", "k.sock")
+            handed_over(process)
+            time.sleep(moment * 0.1)
+            out, _ = ended_by(process, number, patience=PATIENCE)
+            assert (process.returncode, out) == (-number, "")
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Files that a command is given and that are none: said at once, and nothing is waited for."""
 
+import argparse
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,10 @@ from kubedev.api.manifests import ManifestError
 from kubedev.cluster.history import HistoryError
 from kubedev.console import read_file
 from kubedev.kubelet.cpu.cpuset import CPUSetError, parse_cpus
+from kubedev.kubelet.kubelet_configuration import KubeletConfigurationError
 from kubedev.lab.session import Lab
 from kubedev.tools import deck, devices, kubelet, run
+from kubedev.tools.kubelet_flags import add_flags, configured
 from kubedev.wire.go_errors import in_gos_words
 
 
@@ -166,3 +169,28 @@ def test_r6_what_is_no_history_is_refused(lab: Lab, tmp_path: Path) -> None:
 def test_r6_an_image_of_a_slide_that_is_no_file(no_file: Path) -> None:
     with pytest.raises(OSError, match=no_file.name):
         deck._image(no_file)
+
+
+# A kubelet's machine
+
+
+@pytest.mark.parametrize(("numa", "option"), [("8", None), ("9", "9"), ("64", "64")])
+def test_p7_a_kubelet_on_a_machine_of_many_numa_nodes(numa: str, option: str | None, tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    add_flags(parser)
+    found = configured(parser.parse_args(["--numa", numa])).config
+    assert len(found.numa.nodes) == int(numa)
+    assert dict(found.topology_manager_policy_options).get("max-allowable-numa-nodes") == option
+    file = tmp_path / "kubelet.yaml"
+    kind = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+    file.write_text(f"{kind}topologyManagerPolicyOptions: {{max-allowable-numa-nodes: '8'}}\n")
+    given = parser.parse_args(["--numa", numa, "--config", str(file)])
+    if option is None:
+        assert (
+            dict(configured(given).config.topology_manager_policy_options)["max-allowable-numa-nodes"] == "8"
+        )
+    else:
+        with pytest.raises(
+            KubeletConfigurationError, match="unsupported on machines with more than 8 NUMA Nodes"
+        ):
+            configured(given)
