@@ -27,6 +27,7 @@ COMMANDS = {
         "be a kubelet's device manager on a socket directory, for any plugin",
     ),
     "plugin": ("kubedev.tools.plugin", "be a device plugin, for any kubelet"),
+    "check-plugin": ("kubedev.tools.check_plugin", "say whether a device plugin keeps its duties"),
     "devices": ("kubedev.tools.devices", "ask a kubelet who holds which devices, by NUMA node"),
     "slides": ("kubedev.tools.slides", "make slides of labs"),
 }
@@ -69,7 +70,7 @@ def _parser() -> Parser:
     parser = Parser(
         "kubedev",
         description="How Kubernetes manages devices: labs to step through, and tools for real plugins and kubelets.",
-        epilog="commands:\n" + "\n".join(f"  {name:<9} {what}" for name, (_, what) in COMMANDS.items()),
+        epilog="commands:\n" + "\n".join(f"  {name:<12} {what}" for name, (_, what) in COMMANDS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     version = f"kubedev {__version__}, behaves like Kubernetes {KUBERNETES_VERSION}"

@@ -101,8 +101,11 @@ class SocketServer:
             options=_SERVER_LIMITS,
         )
 
-    def start(self) -> None:
-        """Serve; a socket at the path is replaced. Raises SocketDirectoryError where that is impossible."""
+    def start(self, put: Callable[[str, str], None] = os.rename) -> None:
+        """Serve; a socket at the path is replaced. Raises SocketDirectoryError where that is impossible.
+
+        `put(hidden, path)` brings the socket, which serves already under a hidden name, to its path.
+        """
         if os.path.lexists(self.path) and not is_socket(self.path):
             raise SocketDirectoryError(f"{self.path}: is in the way and no socket. Move it away.")
         directory = os.path.dirname(self.path)
@@ -112,7 +115,7 @@ class SocketServer:
             self._server.add_insecure_port(target(hidden))
             self._server.start()
             self._inode = os.stat(hidden).st_ino
-            os.rename(hidden, self.path)
+            put(hidden, self.path)
         except (RuntimeError, OSError) as error:
             self.stop()
             if os.path.isdir(directory) and not os.access(directory, os.W_OK | os.X_OK):
@@ -198,9 +201,14 @@ class RegistrationServer:
         """The path of kubelet.sock."""
         return self._server.path
 
-    def start(self) -> None:
+    def start(self, put: Callable[[str, str], None] = os.rename) -> None:
         """Serve. Raises SocketDirectoryError."""
-        self._server.start()
+        self._server.start(put)
+
+    def kill(self) -> None:
+        """Break all connections and leave the socket's file behind, as a kubelet that dies does."""
+        self._replies.stop()
+        self._server.stop(remove_socket=False)
 
     def stop(self) -> None:
         """Stop serving: plugins that wait for a reply get an error, no thread and no socket file is left."""

@@ -19,6 +19,7 @@ __all__ = [
     "KUBELET_SOCKET",
     "MAX_SOCKET_PATH",
     "SocketDirectoryError",
+    "check_directory",
     "check_socket_path",
     "have_grpc",
     "have_unix_sockets",
@@ -83,8 +84,7 @@ def prepare(directory: str) -> None:
     """Make `directory` ready for a kubelet, as its server does at start; raises before it changes anything.
 
     The directory is made where it is missing, and the sockets of an earlier run are removed.
-    Raises SocketDirectoryError where the path is too long, the directory cannot be made or written, another
-    kubelet serves there, or files lie there that are neither sockets nor the checkpoint.
+    Raises SocketDirectoryError as `check_directory` does, or where it cannot be made.
     (`pkg/kubelet/cm/devicemanager/plugin/v1beta1/server.go: Start`)
     """
     require_unix_sockets()
@@ -96,6 +96,19 @@ def prepare(directory: str) -> None:
         raise SocketDirectoryError(
             f"{directory}: cannot be made a directory ({error.strerror}). Choose another one."
         ) from error
+    check_directory(directory)
+    remove_sockets(directory)
+
+
+def check_directory(directory: str) -> None:
+    """Raise SocketDirectoryError where a kubelet cannot serve in the directory; nothing is changed.
+
+    That is where the path is too long, the directory cannot be written, another kubelet serves there, or files lie
+    there that are neither sockets nor the checkpoint.
+    """
+    require_unix_sockets()
+    kubelet_socket = os.path.join(directory, KUBELET_SOCKET)
+    check_socket_path(kubelet_socket)
     if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
         raise SocketDirectoryError(
             f"{directory}: not writable. Choose a directory of your own, or change its mode."
@@ -107,7 +120,6 @@ def prepare(directory: str) -> None:
         )
     _refuse_other_files(directory)
     read_checkpoint(directory)
-    remove_sockets(directory)
 
 
 def read_checkpoint(directory: str) -> str | None:

@@ -24,7 +24,7 @@ from tests.contract.program import STARTED
 from tests.lab_server import MARK, left_over
 
 HEAVY = [pytest.param(command, marks=pytest.mark.slow) for command in ("lab", "run", "slides")]
-COMMANDS = ["kubelet", "plugin", "devices", *HEAVY]
+COMMANDS = ["kubelet", "plugin", "devices", "check-plugin", *HEAVY]
 KUBEDEV = (sys.executable, "-m", "kubedev")
 PYTHONS_WORDS = re.compile(r"Traceback|Errno|\b[A-Z]\w+(Error|Exception|Interrupt)\b|<class|\bb'")
 NOTEBOOK = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
