@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubedev.api.messages import (
+    HEALTHY,
     AllocateRequest,
     AllocateResponse,
     Answer,
@@ -244,7 +245,9 @@ def _list(known: Mapping[str, Device], devices: tuple[Device, ...]) -> tuple[str
         return "list-twice", {"count": len(devices), "ids": ", ".join(twice)}
     changed = [d for d in devices if d.id in known and known[d.id].health != d.health]
     if changed and len(known) == len(devices) and len(changed) <= 3:
-        return "list-changed", {"devices": ", ".join(f"{d.id} {d.health}" for d in changed)}
+        words = ", ".join(f"{d.id} {d.health}" for d in changed)
+        unhealthy = sum(d.health != HEALTHY for d in devices)
+        return "list-changed", {"count": len(devices), "unhealthy": unhealthy, "devices": words}
     return "list", {"count": len(devices)}
 
 

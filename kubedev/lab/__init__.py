@@ -1,7 +1,8 @@
 """What a lab is made of: a cluster to drive, pictures with knobs, predictions, checks, slides.
 
 What a notebook uses stands here. What only later cells need is imported when it is asked for, so that the first picture
-does not wait for it; `pods` is how pods are written, `allocate` what lab 04 explores, `numa` labs 05 and 06.
+does not wait for it. `pods` is how pods are written, `admin` what is done to a node by hand, `streams` what a plugin's
+stream makes of a node, `ends` how a stream ends on a real wire, `allocate` what lab 04 explores, `numa` labs 05 and 06.
 """
 
 from importlib import import_module
@@ -25,7 +26,9 @@ from kubedev.lab.predict import predict
 from kubedev.lab.session import KubeletConfig, Lab, manifests
 
 if TYPE_CHECKING:
-    from kubedev.lab import allocate, numa, pods
+    from kubedev.lab import allocate, numa, pods, streams
+    from kubedev.lab import node_scene as admin
+    from kubedev.lab import stream_ends as ends
     from kubedev.lab.compare import both_ends, side_by_side
     from kubedev.lab.machine import Machine, on
 
@@ -35,10 +38,12 @@ __all__ = [
     "Lab",
     "Machine",
     "accepted",
+    "admin",
     "allocate",
     "asks",
     "both_ends",
     "check",
+    "ends",
     "explore",
     "holds",
     "invariant",
@@ -53,17 +58,25 @@ __all__ = [
     "predict",
     "runs",
     "side_by_side",
+    "streams",
 ]
 
 _LATER = {"both_ends": "compare", "side_by_side": "compare", "Machine": "machine", "on": "machine"}
-_ROOMS = {"allocate", "numa", "pods"}
+_ROOMS = {
+    "admin": "node_scene",
+    "allocate": "allocate",
+    "ends": "stream_ends",
+    "numa": "numa",
+    "pods": "pods",
+    "streams": "streams",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(import_module(f"kubedev.lab.{_LATER[name]}"), name)
     if name in _ROOMS:
-        return import_module(f"kubedev.lab.{name}")
+        return import_module(f"kubedev.lab.{_ROOMS[name]}")
     raise AttributeError(f"module 'kubedev.lab' has no attribute {name!r}")
 
 

@@ -1,76 +1,20 @@
-"""What the checks of labs 03 and 04 look for, beside those of `kubedev.lab.check`."""
+"""What the checks of lab 04 look for, beside those of `kubedev.lab.check`."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
+from collections.abc import Iterator, Mapping
+from itertools import combinations
 
-from kubedev.api.messages import Device, ListAndWatchResponse
 from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.devices.devices import DeviceAllocateInfo, PodDevices
 from kubedev.kubelet.devices.run_options import device_run_container_options
 from kubedev.lab.allocation_scene import Prefer, allocation_scene, decide
 from kubedev.lab.check import Checked, Invariant
-from kubedev.lab.session import Lab
-from kubedev.lab.stream_ends import RESOURCE, wire_bench
-from kubedev.lab.timeline_scene import sample_of, timeline_of
 from kubedev.views.catalogue import say
 from kubedev.views.masks import natural_list
-from kubedev.wire.codec import METHODS
 
-__all__ = ["PARTNERS", "capacity_kept", "check_list", "check_preference", "key_gone", "no_conflict"]
+__all__ = ["PARTNERS", "check_preference", "no_conflict"]
 
 PARTNERS = {"d0": "d3", "d3": "d0", "d1": "d2", "d2": "d1", "d4": "d7", "d7": "d4", "d5": "d6", "d6": "d5"}
 """Pairs of devices with a fast link between them, as only the plugin can know."""
-
-
-def capacity_kept(lab: Lab, resource: str, node: str = "") -> Invariant:
-    """From the plugin's first list up to what is shown, the node's capacity never fell, and devices are healthy now."""
-
-    def broken(state: ClusterState) -> Iterator[str]:
-        name = node or next(iter(state.kubelets))
-        for before, after in pairwise(timeline_of(lab, resource, name).samples):
-            if (after.capacity or 0) < (before.capacity or 0):
-                values = {"resource": resource, "node": name, "at": f"{after.at:g}"}
-                yield say("check.capacity-fell", least=after.capacity or 0, **values)
-        capacity, allocatable = sample_of(state.store.nodes[name], resource)
-        if not allocatable or allocatable != capacity:
-            yield say(
-                "check.not-back", resource=resource, node=name, capacity=capacity, allocatable=allocatable
-            )
-
-    return broken
-
-
-def key_gone(resource: str, node: str = "") -> Invariant:
-    """The node's status does not name the resource any more."""
-
-    def broken(state: ClusterState) -> Iterator[str]:
-        name = node or next(iter(state.kubelets))
-        capacity, allocatable = sample_of(state.store.nodes[name], resource)
-        if (capacity, allocatable) != (None, None):
-            yield say("check.key-stays", resource=resource, node=name, count=capacity)
-
-    return broken
-
-
-def check_list(devices: Sequence[Device], count: int) -> Checked:
-    """Send a plugin's list over a real wire: all devices must arrive, and be different."""
-    broken = [say("check.list-short", count=len(devices), wanted=count)] if len(devices) != count else []
-    twice = [device for device, times in Counter(d.id for d in devices).items() if times > 1]
-    broken += [say("check.list-twice", device=twice[0])] if twice else []
-    with wire_bench() as bench:
-        bench.devices = tuple(devices)
-        bench.server()
-        here = bench.look(1).capacity or 0
-        size = len(METHODS["ListAndWatch"].encode_response(ListAndWatchResponse(tuple(devices))))
-        if bench.ended:
-            error = bench.ended[0]
-            broken.append(
-                say(
-                    "check.list-too-long", size=size, error=error, resource=RESOURCE, count=here, wanted=count
-                )
-            )
-    return Checked(broken)
 
 
 def check_preference(prefer: Prefer) -> Checked:

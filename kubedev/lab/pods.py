@@ -16,6 +16,7 @@ from kubedev.api.validation import validate_pod
 from kubedev.kubelet.pressure.two_limits import PERIOD
 from kubedev.kubelet.pressure.two_limits import Wants as Wants
 from kubedev.kubelet.pressure.two_limits import against_limits as against_limits
+from kubedev.lab.node_scene import pod_yaml as pod_yaml
 from kubedev.lab.rows import Rows
 from kubedev.lab.session import Lab
 from kubedev.views.arithmetic import arithmetic_picture, lives_picture, refused_picture
@@ -40,6 +41,7 @@ __all__ = [
     "manifest",
     "pod",
     "pod_requests",
+    "pod_yaml",
     "quantities",
     "side_by_side",
 ]
@@ -140,8 +142,8 @@ def life(load: int, migrate: int, proxy: int, app: int, sidecar_at: int = 1) -> 
 
 
 def draw_life(load: int, migrate: int, proxy: int, app: int, sidecar_at: int = 1) -> Picture:
-    """The moments of such a pod, for `explore`: the scale goes to 16 whatever is turned."""
-    return draw(life(load, migrate, proxy, app, sidecar_at), top=16)
+    """The moments of such a pod, for `explore`: the scale goes to 12 whatever is turned."""
+    return draw(life(load, migrate, proxy, app, sidecar_at), top=12)
 
 
 def side_by_side(pods: Mapping[str, Pod], resource: str = CPU) -> LivePicture:

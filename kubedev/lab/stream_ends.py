@@ -6,29 +6,33 @@ simulated, so that nobody waits for the five minutes.
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import count
 from queue import Empty, SimpleQueue
 
-from kubedev.api.messages import VERSION, Device, RegisterRequest
+from kubedev.api.messages import VERSION, Device, ListAndWatchResponse, RegisterRequest
 from kubedev.api.objects import Node
 from kubedev.deviceplugin.plugin import Plugin, make_devices
 from kubedev.kubelet import events as k
 from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.kubelet import new_kubelet, step
-from kubedev.lab.timeline_scene import sample_of
+from kubedev.lab.check import Checked
+from kubedev.lab.streams import sample_of
+from kubedev.views.catalogue import say
 from kubedev.views.live import LivePicture
 from kubedev.views.stream_ends import StreamEnd, stream_ends_picture
 from kubedev.views.timeline import Sample
+from kubedev.wire.codec import METHODS
 from kubedev.wire.grpc_transport import GrpcTransport
 from kubedev.wire.kubelet_wire import KubeletWire
 from kubedev.wire.plugin_process import PluginProcess
 from kubedev.wire.plugin_server import PluginServer, Registration
 from kubedev.wire.sockets import KUBELET_SOCKET, private_directory
 
-__all__ = ["RESOURCE", "WAYS", "WireBench", "end_stream", "show_ends", "wire_bench"]
+__all__ = ["WAYS", "WireBench", "check_list", "end_stream", "show_ends", "wire_bench"]
 
 RESOURCE = "example.com/gpu"
 PATIENCE = 15.0  # seconds of real time for a message on the wire
@@ -194,3 +198,23 @@ def end_stream(way: str, switches: Sequence[str] = ()) -> StreamEnd:
 def show_ends(*ends: StreamEnd) -> LivePicture:
     """The picture of some ends, side by side."""
     return LivePicture(stream_ends_picture(ends))
+
+
+def check_list(devices: Sequence[Device], count: int) -> Checked:
+    """Send a plugin's list over a real wire: all devices must arrive, and be different."""
+    broken = [say("check.list-short", count=len(devices), wanted=count)] if len(devices) != count else []
+    twice = [device for device, times in Counter(d.id for d in devices).items() if times > 1]
+    broken += [say("check.list-twice", device=twice[0])] if twice else []
+    with wire_bench() as bench:
+        bench.devices = tuple(devices)
+        bench.server()
+        here = bench.look(1).capacity or 0
+        size = len(METHODS["ListAndWatch"].encode_response(ListAndWatchResponse(tuple(devices))))
+        if bench.ended:
+            error = bench.ended[0]
+            broken.append(
+                say(
+                    "check.list-too-long", size=size, error=error, resource=RESOURCE, count=here, wanted=count
+                )
+            )
+    return Checked(broken)

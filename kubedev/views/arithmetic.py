@@ -99,7 +99,10 @@ def lives_picture(lives: Mapping[str, PodArithmetic], resource: str, width: floa
     """Draw several pods, by their titles, on one scale, each with its own request."""
     totals = {title: life.total.get(resource, _ZERO) for title, life in lives.items()}
     top = _scale(max(totals.values(), default=_ZERO))
-    cards = (Card(title, _bars(life, resource, top, high=210)) for title, life in lives.items())
+    cards = (
+        Card(title, _bars(life, resource, top, 210, told=False), corner=[_request(life, resource)])
+        for title, life in lives.items()
+    )
     said = ", ".join(say("lives.total", title=title, total=total) for title, total in totals.items())
     rows = [(title, str(total)) for title, total in totals.items()]
     facts = Facts(table("lives", "pod request", rows))
@@ -109,7 +112,12 @@ def lives_picture(lives: Mapping[str, PodArithmetic], resource: str, width: floa
     return picture(say("lives.title", resource=resource), sentence, body, width)
 
 
-def _bars(arithmetic: PodArithmetic, resource: str, top: Quantity, high: float) -> Bars:
+def _request(arithmetic: PodArithmetic, resource: str) -> Words:
+    total = arithmetic.total.get(resource, _ZERO)
+    return Words(f"{say('arithmetic.request')} {total}", "accent", bold=True)
+
+
+def _bars(arithmetic: PodArithmetic, resource: str, top: Quantity, high: float, *, told: bool = True) -> Bars:
     total, overhead = arithmetic.total.get(resource, _ZERO), arithmetic.overhead.get(resource, _ZERO)
     above = (Piece(_number(overhead), "edge", f"{say('arithmetic.overhead')} {overhead}"),)
     bars = []
@@ -120,9 +128,15 @@ def _bars(arithmetic: PodArithmetic, resource: str, top: Quantity, high: float) 
             for tone, outlined in (_TONES[n.role],)
         )
         bars.append(Bar(moment.title, (*pieces, *above), str(moment.total + overhead)))
-    words = f"{say('arithmetic.request')} {total}"
+    words = _request(arithmetic, resource).text if told else ""
     return Bars(
-        bars, _number(top), ticks=(0.0,), limit=_number(total), limit_words=words, beside=True, high=high
+        bars,
+        _number(top),
+        ticks=(0.0,),
+        limit=_number(total),
+        limit_words=words,
+        beside=told,
+        high=high,
     )
 
 

@@ -23,11 +23,11 @@ from kubedev.lab.allocation_scene import (
     edge_of_alignment,
     plugins_side_by_side,
 )
-from kubedev.lab.device_checks import check_list, check_preference
+from kubedev.lab.device_checks import check_preference
 from kubedev.lab.handover import allocate_requests, allocate_with, flat_and_per_container, handover
 from kubedev.lab.node_scene import bind, patch_node, pod_yaml
-from kubedev.lab.stream_ends import WAYS, end_stream
-from kubedev.lab.timeline_scene import draw_absence, lists, numbers, timeline, timeline_of
+from kubedev.lab.stream_ends import WAYS, check_list, end_stream
+from kubedev.lab.streams import lists, numbers, timeline, timeline_of
 from kubedev.views.masks import natural_list
 from kubedev.views.picture import Cell, Dots, Text
 from kubedev.views.stream_ends import stream_ends_picture
@@ -119,13 +119,6 @@ def test_what_is_patched_by_hand_survives_the_kubelets_next_status(lab: Lab) -> 
     ]
     assert str(written[-1].allocatable["example.com/dongle"]) == "3"
     assert numbers(lab, "example.com/dongle") == (3, 3)
-
-
-@pytest.mark.parametrize(("away", "least"), [(0, 8), (240, 8), (300, 8), (320, 0), (600, 0)])
-def test_capacity_falls_after_more_than_five_minutes(away: int, least: int) -> None:
-    picture = draw_absence(away)
-    assert problems(picture) == []
-    assert min(int(row[1]) for row in picture.tables[0].rows) == least
 
 
 # On a real wire

@@ -1,32 +1,48 @@
-"""One resource of a lab over simulated time: what the pictures of lab 03 are drawn from."""
+"""What a plugin's stream makes of a node: one resource of a lab over simulated time."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions, Empty, RegisterRequest
+from kubedev.api.messages import HEALTHY, UNHEALTHY, Device
 from kubedev.api.objects import Node
 from kubedev.cluster.state import ClusterState, Message
-from kubedev.kubelet import events as k
-from kubedev.kubelet.kubelet import KubeletState, new_kubelet, step
+from kubedev.lab.check import Invariant, Row, invariant
 from kubedev.lab.panel import Draw
 from kubedev.lab.scene import path_state
 from kubedev.lab.session import Lab
 from kubedev.views.catalogue import say
-from kubedev.views.charts import timeline_figure
+from kubedev.views.live import LivePicture
 from kubedev.views.path_state import DeviceView
 from kubedev.views.picture import Picture
-from kubedev.views.style import Theme
+from kubedev.views.style import WIDTH, Theme
 from kubedev.views.timeline import Sample, Timeline, timeline_picture
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["chart", "draw_absence", "lists", "numbers", "sample_of", "timeline", "timeline_of"]
+__all__ = [
+    "capacity_kept",
+    "chart",
+    "entry_fields",
+    "lists",
+    "numbers",
+    "over_time",
+    "timeline",
+    "timeline_of",
+]
+
+RESOURCE = "nvidia.com/gpu"
 
 
 def timeline(resource: str, node: str = "") -> Draw:
     """The picture of a resource over time, for `lab.show`; of the first node where none is named."""
-    return lambda lab, step: timeline_picture(timeline_of(lab, resource, node, step))
+
+    def draw(lab: Lab, step: int, width: int = WIDTH) -> Picture:
+        return timeline_picture(timeline_of(lab, resource, node, step), width)
+
+    return draw
 
 
 def timeline_of(lab: Lab, resource: str, node: str = "", step: int | None = None) -> Timeline:
@@ -54,6 +70,7 @@ def timeline_of(lab: Lab, resource: str, node: str = "", step: int | None = None
         ),
         tuple(stop for stop, _ in stops),
         tuple(back for _, back in stops),
+        name,
     )
 
 
@@ -64,12 +81,58 @@ def lists(lab: Lab, resource: str, node: str = "") -> int:
 
 def chart(lab: Lab, resource: str, theme: Theme = "light") -> "Figure":
     """The same as an ordinary plotly figure."""
+    from kubedev.views.charts import timeline_figure  # plotly is waited for where it is used
+
     return timeline_figure(timeline_of(lab, resource), theme)
 
 
 def numbers(lab: Lab, resource: str, node: str = "") -> tuple[int | None, int | None]:
     """Capacity and allocatable of a resource, as a node's status has them; None where there is no such key."""
     return sample_of(lab.node(node), resource)
+
+
+def over_time(lab: Lab, resource: str, node: str = "") -> LivePicture:
+    """The resource over the whole history that the lab shows, as a picture."""
+    return LivePicture(timeline_picture(replace(timeline_of(lab, resource, node), node="")))
+
+
+def draw_absence(away: int = 180, unhealthy: int = 0) -> Picture:
+    """A plugin of eight devices is killed at 60 s and registers again `away` seconds later, `unhealthy` of them so.
+
+    The node is looked at every ten seconds, as a kubelet does; 0 seconds: it never goes.
+    """
+    devices = [Device(f"d{n}", UNHEALTHY if n < unhealthy else HEALTHY, (n // 4,)) for n in range(8)]
+    with Lab("absence", nodes=1, transport="memory") as lab:
+        for at in range(0, 780, 10):
+            if at in (0, 60 + away) and (at == 0 or away):
+                lab.plugin(RESOURCE, devices)
+            elif at == 60 and away:
+                lab.kill_plugin(RESOURCE)
+            lab.advance(10)
+        return timeline_picture(replace(timeline_of(lab, RESOURCE), node=""))
+
+
+def entry_fields() -> list[str]:
+    """The fields that an entry of the list can have, as the message's definition names them."""
+    from kubedev.wire.v1beta1_pb2 import Device
+
+    return [field.name for field in Device.DESCRIPTOR.fields]
+
+
+def capacity_kept(lab: Lab, resource: str, node: str = "") -> Invariant:
+    """From the plugin's first list up to what is shown, the node's capacity never fell, and devices are healthy now."""
+
+    def rows(state: ClusterState) -> Iterator[Row]:
+        name = node or next(iter(state.kubelets))
+        about = {"resource": resource, "node": name}
+        for before, after in pairwise(timeline_of(lab, resource, name).samples):
+            if (after.capacity or 0) < (before.capacity or 0):
+                yield {**about, "at": f"{after.at:g}", "least": after.capacity or 0}
+        capacity, allocatable = sample_of(state.store.nodes[name], resource)
+        if not allocatable or allocatable != capacity:
+            yield {**about, "key": "not-back", "capacity": capacity, "allocatable": allocatable}
+
+    return invariant("capacity-fell", rows)
 
 
 def sample_of(node: Node, resource: str) -> tuple[int | None, int | None]:
@@ -105,67 +168,3 @@ def _absences(messages: Iterable[Message], plugin: str) -> Iterator[tuple[float,
 def _devices(state: ClusterState, node: str, resource: str) -> tuple[DeviceView, ...]:
     nodes = (view for view in path_state(state, title="").nodes if view.name == node)
     return next((r.devices for view in nodes for r in view.resources if r.name == resource), ())
-
-
-# A plugin that goes away and comes back, without any cluster
-
-
-def draw_absence(away: int = 180, devices: int = 8, sick: int = 0, until: int = 780) -> Picture:
-    """A plugin with some devices, `sick` of them unhealthy, is away for `away` seconds from 60 s on.
-
-    The node is looked at every ten seconds, as a kubelet does; 0 seconds: it never goes.
-    """
-    node = _AloneKubelet(Node("node"), "example.com/gpu")
-    listed = [
-        Device(f"d{i}", UNHEALTHY if i < sick else HEALTHY, (2 * i // devices,)) for i in range(devices)
-    ]
-    for at in range(0, until + 1, 10):
-        if at in (0, 60 + away) and (at == 0 or away):
-            node.register(tuple(listed), at)
-        elif at == 60 and away:
-            node.lose(at)
-        node.look(at)
-    return timeline_picture(node.timeline(until))
-
-
-class _AloneKubelet:
-    """A kubelet that is told by hand what happens, and keeps what its node's status said."""
-
-    def __init__(self, node: Node, resource: str) -> None:
-        self._state: KubeletState = new_kubelet(node, "/sockets")
-        self._resource = resource
-        self._moments: list[tuple[float, tuple[int | None, int | None]]] = []
-        self._messages: list[tuple[float, str]] = []
-        self._stops: list[float] = []
-        self._returns: list[float] = []
-
-    def register(self, devices: tuple[Device, ...], at: float) -> None:
-        request = RegisterRequest(endpoint="gpu.sock", resource_name=self._resource)
-        effects = self._step(k.PluginRegistering(1, request), at)
-        for answer in (Empty(), DevicePluginOptions()):
-            asked = next(effect for effect in effects if isinstance(effect, k.Ask))
-            effects = self._step(k.Answered(asked.call_id, answer), at)
-        stream = next(effect for effect in effects if isinstance(effect, k.OpenStream))
-        self._step(k.ListReceived(stream.client, devices), at)
-        self._messages.append((at, say("log.list", count=len(devices))))
-        self._returns += [at] if len(self._stops) > len(self._returns) else []
-
-    def lose(self, at: float) -> None:
-        self._step(k.StreamEnded(self._state.devices.endpoints[self._resource], "EOF"), at)
-        self._stops.append(at)
-
-    def look(self, at: float) -> None:
-        self._step(k.NodeStatusDue(), at)
-        self._moments.append((at, sample_of(self._state.node, self._resource)))
-
-    def timeline(self, now: float) -> Timeline:
-        manager = self._state.devices
-        healthy = manager.healthy_devices.get(self._resource, frozenset())
-        devices = manager.all_devices.get(self._resource, {}).values()
-        views = tuple(DeviceView(d.id, d.numa_nodes or (), d.id in healthy) for d in devices)
-        messages, stops, returns = tuple(self._messages), tuple(self._stops), tuple(self._returns)
-        return Timeline(self._resource, now, views, _changes(self._moments), messages, stops, returns)
-
-    def _step(self, event: k.KubeletEvent, at: float) -> tuple[k.Effect, ...]:
-        self._state, effects = step(self._state, event, at)
-        return effects
