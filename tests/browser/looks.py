@@ -51,7 +51,8 @@ FINE: dict[str, object] = {"empty": False, "out": [], "clipped": [], "covered": 
 PALE = """(root) => {
   const parse = (colour) => {
     const found = colour.match(/[\\d.]+/g)?.map(Number);
-    return found && (found[3] ?? 1) > 0.9 ? found.slice(0, 3) : null;
+    const whole = colour.startsWith('color(') ? 255 : 1; // a mixed colour is told in parts of 1
+    return found && (found[3] ?? 1) > 0.9 ? found.slice(0, 3).map((part) => part * whole) : null;
   };
   const light = (rgb) => {
     const [r, g, b] = rgb.map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
@@ -74,7 +75,9 @@ PALE = """(root) => {
     const box = range.getBoundingClientRect();
     const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
     const stack = document.elementsFromPoint(x, y);
-    if (!stack.includes(node)) continue; // outside of the window, or below something
+    const above = stack.slice(0, stack.indexOf(node));
+    if (!stack.includes(node) || above.some((other) => painted(other) && !node.contains(other))) continue;
+    // it is outside of the window, or below something
     const ground = stack.map(painted).find(Boolean) ?? [255, 255, 255];
     const style = getComputedStyle(node);
     const [r, g, b, alpha = 1] = (node instanceof SVGElement ? style.fill : style.color).match(/[\\d.]+/g).map(Number);

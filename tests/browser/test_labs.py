@@ -90,6 +90,8 @@ def _compared(card: Locator, said: list[str]) -> list[str]:
     return right
 
 
+NAMELESS = ":is(select, input, [role=slider]):not([aria-label], label *)"
+
 # The sentence and the marks of a panel's picture, in whatever order they were drawn.
 _PICTURE = """panel => panel.querySelector('.kd-sentence').textContent
   + [...panel.querySelectorAll('svg > g')].map((mark) => mark.outerHTML).sort().join()"""
@@ -197,7 +199,7 @@ class Lab:
                 panel.get_by_role("button", name="Step forward").click()
                 start.click()
                 _becomes(reader, panel, "===", first)
-            assert panel.locator(":is(select, input, [role=slider]):not([aria-label])").count() == 0
+            assert panel.locator(NAMELESS).count() == 0
 
     def test_every_button_of_a_live_picture_can_be_pressed(self, reader: Reader) -> None:
         panels = reader.panels(live=True)
@@ -215,7 +217,7 @@ class Lab:
                     pressed.add(name)
                     _whole(reader, panel)
             expect(panel.locator(".kd-sentence")).not_to_be_empty()
-            assert panel.locator(":is(select, input, [role=slider]):not([aria-label])").count() == 0
+            assert panel.locator(NAMELESS).count() == 0
         assert not panels or {"To the start", "To the end"} <= pressed
 
     def test_exercises_right_and_wrong(self, reader: Reader) -> None:
