@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from kubedev.api.cel import CompileError, EvaluationError, compile_selector
+from kubedev.api.cel import CompileError, EvaluationError, compile_selector, view_of
 from kubedev.api.cel.semver import Semver
 from kubedev.api.claims import BasicDevice
 from kubedev.api.fields import Fields
@@ -28,7 +28,7 @@ MEMORY = 'device.capacity["gpu.example.com"].memory'
 
 
 def matches(expression: str) -> bool:
-    return compile_selector(expression).matches("gpu.example.com", DEVICE)
+    return compile_selector(expression).matches(view_of("gpu.example.com", DEVICE))
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_a_long_list_of_conditions_is_not_deep() -> None:
 def test_a_version_that_is_none_is_an_error_whatever_is_asked() -> None:
     device = BasicDevice.read(Fields({"attributes": {"v": {"version": "1.0"}}}))
     with pytest.raises(EvaluationError, match="attribute v: parse semantic version: "):
-        compile_selector("true").matches("gpu.example.com", device)
+        view_of("gpu.example.com", device)
     nothing = BasicDevice.read(Fields({"attributes": {"v": {}}}))
     with pytest.raises(EvaluationError, match="attribute v: unsupported attribute value"):
-        compile_selector("true").matches("gpu.example.com", nothing)
+        view_of("gpu.example.com", nothing)
 
 
 def test_versions_are_in_the_order_of_semver() -> None:

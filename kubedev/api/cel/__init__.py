@@ -1,7 +1,8 @@
 """CEL, as far as selectors of devices need it: a text is parsed, checked for types, and asked of one device.
 
-`compile_selector` makes a Selector of a text, and `Selector.matches` asks it of a device. Modules: `syntax` (the tree
-and its parser), `lexer`, `types`, `functions` (what can be called), `checker`, `evaluation`, `semver`, `selector`.
+`compile_selector` makes a Selector of a text, and `Selector.matches` asks it of a device as `view_of` shows it.
+Modules: `lexer`, `syntax` (the tree and its parser), `types`, `functions` (what can be called), `checker`,
+`evaluation`, `semver`, `selector`.
 
 Left out: the cost limits, optional values (`.?`), comprehensions with two variables, and the functions on dates,
 URLs, IP addresses, regular expressions, formats and sets.
@@ -11,6 +12,6 @@ Go: `k8s.io/dynamic-resource-allocation/cel/compile.go`, `github.com/google/cel-
 
 from kubedev.api.cel.functions import EvaluationError
 from kubedev.api.cel.lexer import CompileError
-from kubedev.api.cel.selector import Selector, compile_selector
+from kubedev.api.cel.selector import Selector, compile_selector, view_of
 
-__all__ = ["CompileError", "EvaluationError", "Selector", "compile_selector"]
+__all__ = ["CompileError", "EvaluationError", "Selector", "compile_selector", "view_of"]

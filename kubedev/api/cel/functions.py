@@ -48,6 +48,10 @@ class Overload(NamedTuple):
     call: Callable[..., Any]
 
 
+PLAIN = (str, int, bool)
+"""Types of values that Python compares as CEL does, among their own."""
+
+
 def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -57,7 +61,7 @@ def are_equal(one: Any, other: Any) -> bool:
 
     Go: `cel-go/common/types: Equal`.
     """
-    if is_number(one) and is_number(other):
+    if (type(one) is type(other) and type(one) in PLAIN) or (is_number(one) and is_number(other)):
         return bool(one == other)
     if type_of(one) != type_of(other):
         return False
@@ -75,6 +79,8 @@ def are_equal(one: Any, other: Any) -> bool:
 def found_in(key: Any, values: Mapping[Any, Any]) -> tuple[Any, bool]:
     """What a map has for a key, and whether it has anything. A map may answer for keys that it has not."""
     default = getattr(values, "default", None)
+    if type(key) is str:
+        return (values[key], True) if key in values else (default, default is not None)
     for known, value in values.items():
         if are_equal(known, key):
             return value, True

@@ -17,8 +17,10 @@ from kubedev.api.cel.syntax import RECURSION_LIMIT, Expression, parse
 from kubedev.api.cel.types import ANY, BOOL, DEVICE, type_of
 from kubedev.api.claims import BasicDevice, DeviceAttribute
 
-__all__ = ["Selector", "compile_selector", "qualified"]
+__all__ = ["Selector", "View", "compile_selector", "view_of"]
 
+View = Mapping[str, Any]
+"""A device as expressions see it."""
 TOO_DEEP = f"expression recursion limit exceeded: {RECURSION_LIMIT}"
 
 
@@ -35,19 +37,10 @@ class Selector:
     expression: str
     tree: Expression = field(repr=False)
 
-    def matches(self, driver: str, device: BasicDevice) -> bool:
-        """Whether it is true of a driver's device. Raises EvaluationError where that cannot be said.
-
-        Go: `DeviceMatches`.
-        """
-        attributes = {name: value_of(name, one) for name, one in device.attributes.items()}
-        visible = {
-            "driver": driver,
-            "attributes": by_domain(attributes, driver),
-            "capacity": by_domain(device.capacity, driver),
-        }
+    def matches(self, view: View) -> bool:
+        """Whether it is true of a device. Raises EvaluationError where that cannot be said. Go: `DeviceMatches`."""
         try:
-            result = evaluate(self.tree, {"device": visible})
+            result = evaluate(self.tree, {"device": view})
         except RecursionError:
             raise EvaluationError(TOO_DEEP) from None
         if not isinstance(result, bool):
@@ -70,6 +63,16 @@ def compile_selector(expression: str) -> Selector:
     if found not in (BOOL, ANY):
         raise CompileError(f"must evaluate to bool or the unknown type, not {found}")
     return Selector(expression, tree)
+
+
+def view_of(driver: str, device: BasicDevice) -> View:
+    """What expressions can see of a driver's device. Raises EvaluationError for an attribute without a value."""
+    attributes = {name: value_of(name, one) for name, one in device.attributes.items()}
+    return {
+        "driver": driver,
+        "attributes": by_domain(attributes, driver),
+        "capacity": by_domain(device.capacity, driver),
+    }
 
 
 def value_of(name: str, attribute: DeviceAttribute) -> Any:

@@ -42,19 +42,19 @@ A, B = Type("<A>"), Type("<B>")
 """Any types at all, each the same wherever it stands in a signature."""
 NUMBERS = (INT, UINT, DOUBLE)
 
-OF_VALUES: tuple[tuple[type, Type], ...] = (
-    (bool, BOOL),
-    (UInt, UINT),
-    (int, INT),
-    (float, DOUBLE),
-    (str, STRING),
-    (bytes, BYTES),
-    (type(None), NULL),
-    (Quantity, QUANTITY),
-    (Semver, SEMVER),
-    (tuple, Type("list")),
-    (Mapping, Type("map")),
-)
+LIST, MAP = Type("list"), Type("map")
+OF_VALUES: Mapping[type, Type] = {
+    bool: BOOL,
+    UInt: UINT,
+    int: INT,
+    float: DOUBLE,
+    str: STRING,
+    bytes: BYTES,
+    type(None): NULL,
+    Quantity: QUANTITY,
+    Semver: SEMVER,
+    tuple: LIST,
+}
 
 
 def list_of(item: Type) -> Type:
@@ -69,7 +69,7 @@ def map_of(key: Type, value: Type) -> Type:
 
 def type_of(value: Any) -> Type:
     """The type of a value, without that of what it holds."""
-    return next(found for of, found in OF_VALUES if isinstance(value, of))
+    return OF_VALUES.get(type(value), MAP)
 
 
 def has_type(value: Any, wanted: Type) -> bool:

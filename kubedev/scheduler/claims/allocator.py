@@ -38,8 +38,8 @@ __all__ = ["Allocator"]
 
 MOST_DEVICES = 32
 """The devices of one claim. Go: `AllocationResultsMaxSize`."""
-MOST_STEPS = 1000
-"""The steps that are kept."""
+MOST_STEPS = 300
+"""The steps that are kept of one node."""
 
 
 @dataclass(frozen=True, slots=True)

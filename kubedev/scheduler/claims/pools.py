@@ -3,11 +3,13 @@
 Go: `k8s.io/dynamic-resource-allocation/structured/pools.go: GatherPools`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kubedev.api.claims import Device, DeviceID, ResourceSlice
 from kubedev.api.objects import Node
+from kubedev.scheduler.by_identity import Same
 from kubedev.scheduler.selectors.labels import SelectorError
 from kubedev.scheduler.selectors.node_selector import parse_node_selector
 
@@ -53,13 +55,25 @@ class Pool:
         )
 
 
-def gather_pools(slices: Iterable[ResourceSlice], node: Node) -> tuple[Pool, ...]:
+@lru_cache(maxsize=4)
+def places_of(slices: Same[Sequence[ResourceSlice]]) -> tuple[dict[str, list[int]], list[int]]:
+    """The numbers of the slices by node, and of those that are not one node's: found once for all nodes."""
+    by_node: dict[str, list[int]] = {}
+    elsewhere: list[int] = []
+    for number, one in enumerate(slices.value):
+        (by_node.setdefault(one.node_name, []) if one.node_name else elsewhere).append(number)
+    return by_node, elsewhere
+
+
+def gather_pools(slices: Sequence[ResourceSlice], node: Node) -> tuple[Pool, ...]:
     """The pools of a node, by driver and name; Go has them in a map's order.
 
     Raises ValueError where a slice's node selector cannot be understood.
     """
     pools: dict[tuple[str, str], list[ResourceSlice]] = {}
-    for one in slices:
+    by_node, elsewhere = places_of(Same(slices))
+    for number in sorted((*by_node.get(node.name, ()), *elsewhere)):
+        one = slices[number]
         if not is_reachable(one, node):
             continue
         known = pools.setdefault((one.driver, one.pool.name), [])

@@ -6,7 +6,7 @@ Go: `k8s.io/dynamic-resource-allocation/structured/allocator.go: Allocate, selec
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kubedev.api.cel import CompileError, EvaluationError, compile_selector
+from kubedev.api.cel import CompileError, EvaluationError, compile_selector, view_of
 from kubedev.api.claims import DeviceClass, DeviceID, DeviceRequest, ResourceClaim
 from kubedev.api.gotext import quote
 from kubedev.scheduler.claims.pools import PoolDevice
@@ -52,6 +52,7 @@ def refusal_of(wanted: Wanted, found: PoolDevice) -> SelectorSaysNo | None:
     basic = found.device.basic
     assert basic is not None
     device_class = wanted.device_class
+    view = None
     for name, where, selectors in (
         (device_class.name, f"class {device_class.name}", device_class.selectors),
         ("", f"claim {wanted.claim.key}", wanted.request.selectors),
@@ -59,7 +60,9 @@ def refusal_of(wanted: Wanted, found: PoolDevice) -> SelectorSaysNo | None:
         for i, expression in enumerate(selectors):
             text = expression or ""
             try:
-                if not compile_selector(text).matches(found.id.driver, basic):
+                selector = compile_selector(text)
+                view = view or view_of(found.id.driver, basic)
+                if not selector.matches(view):
                     return SelectorSaysNo(name, i, text)
             except CompileError as error:
                 problem = f"CEL compile error: {error.text(text)}"
