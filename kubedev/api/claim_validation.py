@@ -5,14 +5,11 @@ Left out: the estimate of what an expression costs. Go: `pkg/apis/resource/valid
 validatePodResourceClaims, validateResourceClaimNames`.
 """
 
-import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from kubedev.api import names
 from kubedev.api.cel import CompileError, compile_selector
-from kubedev.api.cel.semver import Semver
 from kubedev.api.claims import (
     ALL,
     EXACT_COUNT,
@@ -23,9 +20,15 @@ from kubedev.api.claims import (
     DeviceRequest,
     ResourceClaim,
     ResourceClaimTemplate,
-    ResourceSlice,
 )
-from kubedev.api.fields import Fields
+from kubedev.api.device_names import (
+    attribute_name_problems,
+    driver_problems,
+    each,
+    label_problems,
+    too_many_problems,
+    twice,
+)
 from kubedev.api.objects import Container, Pod
 from kubedev.api.problems import (
     Problems,
@@ -35,31 +38,18 @@ from kubedev.api.problems import (
     not_found,
     required,
     too_long,
-    too_many,
     unsupported,
 )
-from kubedev.api.selector_validation import node_term_problems
+from kubedev.api.slice_validation import slice_problems
 
 __all__ = [
-    "attribute_name_problems",
     "default_device_object",
-    "label_problems",
     "pod_claim_problems",
     "validate_device_object",
 ]
 
 MOST_REQUESTS = MOST_SELECTORS = MOST_CONSTRAINTS = MOST_CONFIGS = 32
-MOST_DEVICES, MOST_NAMES, LONGEST_VALUE, LONGEST_ID, LONGEST_DRIVER = 128, 32, 64, 32, 63
-LONGEST_EXPRESSION, LONGEST_POOL = 10 * 1024, 253
-C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-NO_C_IDENTIFIER = (
-    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric "
-    "characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is "
-    "'[A-Za-z_][A-Za-z0-9_]*')"
-)
-ONE_PLACE = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required"
-
-T = TypeVar("T")
+LONGEST_EXPRESSION = 10 * 1024
 
 
 def default_device_object(found: DeviceObject) -> DeviceObject:
@@ -175,158 +165,6 @@ def configuration_problems(config: DeviceConfiguration, path: str) -> Problems:
     elif not isinstance(config.parameters, dict):
         detail = "parameters must be a valid JSON object"
         yield invalid(f"{path}.opaque.parameters", "<value omitted>", detail)
-
-
-# Slices
-
-
-def slice_problems(found: ResourceSlice) -> Problems:
-    """Go: `validateResourceSliceSpec`."""
-    yield from driver_problems(found.driver, "spec.driver")
-    pool = found.pool
-    if not pool.name:
-        yield required("spec.pool.name")
-    elif len(pool.name) > LONGEST_POOL:
-        yield too_long("spec.pool.name", LONGEST_POOL)
-    for part in pool.name.split("/") if pool.name else ():
-        yield from invalids("spec.pool.name", part, names.dns_subdomain_problems(part))
-    if pool.resource_slice_count <= 0:
-        detail = "must be greater than zero"
-        yield invalid("spec.pool.resourceSliceCount", pool.resource_slice_count, detail)
-    if pool.generation < 0:
-        yield invalid("spec.pool.generation", pool.generation, "must be greater than or equal to zero")
-    yield from place_problems(found)
-    devices = Fields.of(found.manifest).child("spec").children("devices")
-    yield from each(devices, MOST_DEVICES, device_problems, "spec.devices")
-    yield from twice([one.text("name") for one in devices], "spec.devices", ".name")
-
-
-def place_problems(found: ResourceSlice) -> Problems:
-    """Where the devices of a slice are: one of three ways to say it."""
-    if found.node_name:
-        wrong = names.dns_subdomain_problems(found.node_name)
-        yield from invalids("spec.nodeName", found.node_name, wrong)
-    if found.node_selector is not None:
-        path = "spec.nodeSelector.nodeSelectorTerms"
-        if not found.node_selector:
-            yield required(path, "must have at least one node selector term")
-        for i, term in enumerate(found.node_selector):
-            yield from node_term_problems(term, f"{path}[{i}]")
-        if len(found.node_selector) != 1:
-            yield invalid(path, len(found.node_selector), "must have exactly one selector term")
-    said = {
-        "nodeName": bool(found.node_name),
-        "nodeSelector": found.node_selector is not None,
-        "allNodes": found.all_nodes,
-    }
-    given = [name for name, there in said.items() if there]
-    if not given:
-        yield required("spec", ONE_PLACE)
-    elif len(given) > 1:
-        yield invalid("spec", ", ".join(given), ONE_PLACE)
-
-
-def device_problems(device: Fields, path: str) -> Problems:
-    """Go: `validateDevice`, `validateBasicDevice`."""
-    yield from label_problems(device.text("name"), f"{path}.name")
-    if not device.has("basic"):
-        yield required(f"{path}.basic")
-        return
-    basic, at = device.child("basic"), f"{path}.basic"
-    attributes, capacity = basic.child("attributes"), basic.child("capacity")
-    for name in attributes.values:
-        yield from attribute_name_problems(name, f"{at}.attributes")
-        yield from attribute_problems(attributes.child(name), f"{at}.attributes[{name}]")
-    for name in capacity.values:
-        yield from attribute_name_problems(name, f"{at}.capacity")
-    if (number := len(attributes.values) + len(capacity.values)) > MOST_NAMES:
-        detail = f"the total number of attributes and capacities must not exceed {MOST_NAMES}"
-        yield invalid(at, number, detail)
-
-
-def attribute_problems(attribute: Fields, path: str) -> Problems:
-    """Go: `validateDeviceAttribute`."""
-    for kind in ("string", "version"):
-        text = attribute.text(kind)
-        if kind == "version" and attribute.has(kind) and not is_version(text):
-            yield invalid(f"{path}.version", text, "must be a string compatible with semver.org spec 2.0.0")
-        if len(text.encode()) > LONGEST_VALUE:
-            yield too_long(f"{path}.{kind}", LONGEST_VALUE)
-    given = [kind for kind in ("bool", "int", "string", "version") if attribute.has(kind)]
-    if not given:
-        yield required(path, "exactly one value must be specified")
-    elif len(given) > 1:
-        yield invalid(path, ", ".join(given), "exactly one field must be specified")
-
-
-def is_version(text: str) -> bool:
-    """Whether a text is a semantic version."""
-    try:
-        Semver.parse(text)
-    except ValueError:
-        return False
-    return True
-
-
-# Names and lists
-
-
-def driver_problems(name: str, path: str) -> Problems:
-    """Go: `ValidateCSIDriverName`."""
-    if not name:
-        yield required(path)
-        return
-    if len(name) > LONGEST_DRIVER:
-        yield too_long(path, LONGEST_DRIVER)
-    yield from invalids(path, name, names.dns_subdomain_problems(name.lower()))
-
-
-def attribute_name_problems(name: str, path: str) -> Problems:
-    """Go: `validateQualifiedName`."""
-    if not name:
-        yield required(path, "name required")
-        return
-    *domains, short = name.split("/")
-    if len(domains) > 1:
-        return
-    if domains and not domains[0]:
-        yield required(path, "the prefix must not be empty")
-    elif domains:
-        yield from driver_problems(domains[0], path)
-    if domains and not short:
-        yield required(path, "the name must not be empty")
-        return
-    if len(short) > LONGEST_ID:
-        yield too_long(path, LONGEST_ID)
-    if not C_IDENTIFIER.fullmatch(short):
-        yield invalid(path, short, NO_C_IDENTIFIER)
-
-
-def label_problems(name: str, path: str) -> Problems:
-    """Go: `ValidateDNS1123Label`."""
-    yield from invalids(path, name, names.dns_label_problems(name))
-
-
-def each(items: Sequence[T], most: int, problems: Callable[[T, str], Problems], path: str) -> Problems:
-    """Go: `validateSlice`."""
-    for i, item in enumerate(items):
-        yield from problems(item, f"{path}[{i}]")
-    yield from too_many_problems(items, most, path)
-
-
-def too_many_problems(items: Sequence[object], most: int, path: str) -> Problems:
-    """A list that is too long."""
-    if len(items) > most:
-        yield too_many(path, len(items), most)
-
-
-def twice(keys: Iterable[str], path: str, below: str = "") -> Problems:
-    """Keys that stand in a list twice. Go: `validateSet`."""
-    seen: set[str] = set()
-    for i, key in enumerate(keys):
-        if key in seen:
-            yield duplicate(f"{path}[{i}]{below}", key)
-        seen.add(key)
 
 
 # Pods

@@ -11,13 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kubedev.api.claim_validation import default_device_object, validate_device_object
-from kubedev.api.claims import (
-    DeviceClass,
-    DeviceObject,
-    ResourceClaim,
-    ResourceClaimTemplate,
-    ResourceSlice,
-)
+from kubedev.api.claims import DeviceClass, DeviceObject, ResourceClaim, ResourceClaimTemplate
 from kubedev.api.defaults import default_namespace, default_node, default_pod, without_claims
 from kubedev.api.fields import FieldError, Fields, expected
 from kubedev.api.objects import (
@@ -30,6 +24,7 @@ from kubedev.api.objects import (
     Workload,
 )
 from kubedev.api.problems import Problem
+from kubedev.api.resource_slices import ResourceSlice
 from kubedev.api.storage import (
     CSIDriver,
     CSINode,

@@ -6,9 +6,9 @@ follow from others inside the cluster, one message each, so that every message c
 
 from dataclasses import dataclass
 
-from kubedev.api.claims import Device as ClaimedDevice
 from kubedev.api.messages import Device, DevicePluginOptions
 from kubedev.api.objects import Node, Pod
+from kubedev.api.resource_slices import Device as ClaimedDevice
 from kubedev.api.selectors import Taint
 from kubedev.cluster.controllers.effects import Effect as Wanted
 from kubedev.cluster.store import Object, WatchEvent

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubedev.api.claims import Device as ClaimedDevice
 from kubedev.api.messages import Device, DevicePluginOptions
+from kubedev.api.resource_slices import Device as ClaimedDevice
 from kubedev.api.values import replace, with_item
 from kubedev.cluster.controllers.daemon import BackOffs
 from kubedev.cluster.events import Event, SchedulerTurn

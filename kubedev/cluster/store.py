@@ -9,14 +9,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Literal
 
-from kubedev.api.claims import (
-    DeviceClass,
-    DeviceObject,
-    ResourceClaim,
-    ResourceClaimTemplate,
-    ResourceSlice,
-)
+from kubedev.api.claims import DeviceClass, DeviceObject, ResourceClaim, ResourceClaimTemplate
 from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass, Service, Workload
+from kubedev.api.resource_slices import ResourceSlice
 from kubedev.api.storage import StorageObject
 from kubedev.api.values import replace, with_item, without_item
 from kubedev.scheduler.storage import STORAGE_KINDS, Storage, key_of

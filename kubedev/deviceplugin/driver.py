@@ -9,18 +9,12 @@ Source: `k8s.io/dynamic-resource-allocation/kubeletplugin`, `kubernetes-sigs/dra
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kubedev.api.claims import (
-    BasicDevice,
-    Device,
-    DeviceAttribute,
-    DeviceResult,
-    ResourcePool,
-    ResourceSlice,
-)
+from kubedev.api.claims import DeviceResult
 from kubedev.api.messages import HEALTHY
 from kubedev.api.messages import Device as ListedDevice
 from kubedev.api.objects import OwnerReference
 from kubedev.api.quantity import Quantity
+from kubedev.api.resource_slices import BasicDevice, Device, DeviceAttribute, ResourcePool, ResourceSlice
 from kubedev.deviceplugin.plugin import PluginError, variable_name
 
 __all__ = ["Value", "described", "driver_name", "offered", "prepared", "resource_slice"]

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubedev.api.claim_validation import attribute_name_problems, label_problems
-from kubedev.api.claims import Device, DeviceAttribute
+from kubedev.api.device_names import attribute_name_problems, label_problems
+from kubedev.api.resource_slices import Device, DeviceAttribute
 from kubedev.api.switches import CLAIMS_GATE
 from kubedev.cluster import events as e
 from kubedev.deviceplugin.driver import Value, described

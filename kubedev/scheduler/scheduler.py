@@ -18,7 +18,7 @@ from kubedev.api.gotext import quote
 from kubedev.api.objects import Node, Pod
 from kubedev.api.values import replace
 from kubedev.scheduler.cache.cache import CacheError
-from kubedev.scheduler.claim_steps import ClaimBinding, claims_of
+from kubedev.scheduler.claim_steps import claims_of
 from kubedev.scheduler.cycle import Choose, Decision, Outcome, first_by_name, schedule_one
 from kubedev.scheduler.diagnosis import NodeToStatus, fit_error
 from kubedev.scheduler.events import (
@@ -32,7 +32,6 @@ from kubedev.scheduler.events import (
     Effect,
     Message,
     PatchPodStatus,
-    UnreserveClaims,
 )
 from kubedev.scheduler.plugins.dynamic_resources import NAME, Deallocation
 from kubedev.scheduler.plugins.volumes.pod_claims import not_found
@@ -41,6 +40,7 @@ from kubedev.scheduler.queue.cluster_events import ASSIGNED_POD_DELETE
 from kubedev.scheduler.queue.queued_pod import key_of
 from kubedev.scheduler.scheduler_state import SchedulerState, snapshot_of
 from kubedev.scheduler.status import Code, Status
+from kubedev.scheduler.under_way import claims_under_way, without_binding, without_claims
 from kubedev.scheduler.volume_steps import check_bindings, volumes_of
 from kubedev.scheduler.watch_loop import in_cache, moved
 from kubedev.scheduler.watch_loop import observe as take_note
@@ -173,22 +173,6 @@ def claims_finished(
     return bind_pod(state, pod, now)
 
 
-def claims_under_way(state: SchedulerState, uid: str) -> ClaimBinding | None:
-    """The claims of a pod that is not bound yet."""
-    return next((one for one in state.claim_bindings if one.pod.uid == uid), None)
-
-
-def without_claims(state: SchedulerState, uid: str) -> tuple[SchedulerState, tuple[Effect, ...]]:
-    """The pod gives its claims back: nothing is on its way, and what was reserved is to be free. Go: `Unreserve`."""
-    chosen = claims_under_way(state, uid)
-    if chosen is None:
-        return state, ()
-    state = state.with_claims(chosen.ended_in(state.listers.claims))
-    state = replace(state, claim_bindings=tuple(one for one in state.claim_bindings if one is not chosen))
-    keys = tuple(one.claim.key for one in chosen.reservations)
-    return state, (UnreserveClaims(chosen.pod, keys),) if chosen.reserved else ()
-
-
 def observe(state: SchedulerState, change: Change, now: float) -> Step:
     """Take note of a change in the cluster; pods whose volumes are bound by it go on. Go: `addAllEventHandlers`."""
     state, effects = take_note(state, change, now)
@@ -286,15 +270,6 @@ def unreserve(state: SchedulerState, assumed: Pod, status: Status, now: float, t
         )
         state = replace(state, queue=queue)
     return state, given_back + effects + more
-
-
-def without_binding(state: SchedulerState, assumed: Pod) -> SchedulerState:
-    """Nothing is assumed of the pod's volumes any more, and nobody waits for them."""
-    mine = [one for one in state.bindings if one.pod.uid == assumed.uid]
-    for binding in mine:
-        listers = replace(state.listers, storage=binding.restored_in(state.listers.storage))
-        state = replace(state, listers=listers)
-    return replace(state, bindings=tuple(one for one in state.bindings if one not in mine)) if mine else state
 
 
 def refused_late(pod: Pod, node_name: str, status: Status) -> Decision:

@@ -3,20 +3,16 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubedev.api.claims import (
+from kubedev.api.claims import ClaimSpec, DeviceClass, DeviceConstraint, DeviceRequest, ResourceClaim
+from kubedev.api.objects import Node
+from kubedev.api.resource_slices import (
     BasicDevice,
-    ClaimSpec,
     Device,
     DeviceAttribute,
-    DeviceClass,
-    DeviceConstraint,
     DeviceID,
-    DeviceRequest,
-    ResourceClaim,
     ResourcePool,
     ResourceSlice,
 )
-from kubedev.api.objects import Node
 from kubedev.scheduler.claims.allocator import Allocator, Search
 from kubedev.scheduler.claims.pools import gather_pools
 from kubedev.scheduler.claims.steps import AllocationError

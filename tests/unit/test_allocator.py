@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from kubedev.api.claims import DeviceAttribute, DeviceClass, DeviceID, ResourceClaim, ResourceSlice
+from kubedev.api.claims import DeviceClass, ResourceClaim
 from kubedev.api.objects import Node
+from kubedev.api.resource_slices import DeviceAttribute, DeviceID, ResourceSlice
 from kubedev.scheduler.claims.allocator import Allocator
 from kubedev.scheduler.claims.steps import (
     Allocation,

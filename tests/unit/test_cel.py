@@ -6,8 +6,8 @@ import pytest
 
 from kubedev.api.cel import CompileError, EvaluationError, compile_selector, view_of
 from kubedev.api.cel.semver import Semver
-from kubedev.api.claims import BasicDevice
 from kubedev.api.fields import Fields
+from kubedev.api.resource_slices import BasicDevice
 
 DEVICE = BasicDevice.read(
     Fields(

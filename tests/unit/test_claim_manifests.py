@@ -4,8 +4,9 @@ import textwrap
 
 import pytest
 
-from kubedev.api.claims import DeviceClass, DeviceObject, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from kubedev.api.claims import DeviceClass, DeviceObject, ResourceClaim, ResourceClaimTemplate
 from kubedev.api.manifests import ManifestError, Manifests, load
+from kubedev.api.resource_slices import ResourceSlice
 from kubedev.api.switches import CLAIMS_GATE
 
 CLAIM = """

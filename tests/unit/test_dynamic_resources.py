@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubedev.api.claims import DeviceClass, ResourceClaim, ResourceSlice
+from kubedev.api.claims import DeviceClass, ResourceClaim
 from kubedev.api.objects import Pod
+from kubedev.api.resource_slices import ResourceSlice
 from kubedev.api.switches import CLAIMS_GATE
 from kubedev.cluster.history import History
 from kubedev.lab.session import Lab

@@ -15,7 +15,7 @@ from kubedev.api.cel.lexer import CompileError
 from kubedev.api.cel.semver import Semver
 from kubedev.api.cel.syntax import RECURSION_LIMIT, Expression, parse
 from kubedev.api.cel.types import ANY, BOOL, DEVICE, type_of
-from kubedev.api.claims import BasicDevice, DeviceAttribute
+from kubedev.api.resource_slices import BasicDevice, DeviceAttribute
 
 __all__ = ["Selector", "View", "compile_selector", "view_of"]
 

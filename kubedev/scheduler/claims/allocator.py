@@ -14,13 +14,12 @@ from kubedev.api.claims import (
     EXACT_COUNT,
     AllocationResult,
     DeviceClass,
-    DeviceID,
     DeviceRequest,
     DeviceResult,
     ResourceClaim,
-    ResourceSlice,
 )
 from kubedev.api.objects import Node
+from kubedev.api.resource_slices import DeviceID, ResourceSlice
 from kubedev.scheduler.claims.constraints import MatchAttribute, lookup_attribute
 from kubedev.scheduler.claims.pools import Pool, PoolDevice, gather_pools
 from kubedev.scheduler.claims.results import result_of

@@ -3,7 +3,8 @@
 Go: `k8s.io/dynamic-resource-allocation/structured/allocator.go: matchAttributeConstraint`.
 """
 
-from kubedev.api.claims import BasicDevice, DeviceAttribute, DeviceConstraint, DeviceID
+from kubedev.api.claims import DeviceConstraint
+from kubedev.api.resource_slices import BasicDevice, DeviceAttribute, DeviceID
 
 __all__ = ["MatchAttribute", "lookup_attribute"]
 

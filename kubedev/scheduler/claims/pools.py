@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kubedev.api.claims import Device, DeviceID, ResourceSlice
 from kubedev.api.objects import Node
+from kubedev.api.resource_slices import Device, DeviceID, ResourceSlice
 from kubedev.scheduler.by_identity import Same
 from kubedev.scheduler.selectors.labels import SelectorError
 from kubedev.scheduler.selectors.node_selector import parse_node_selector

@@ -6,14 +6,8 @@ Go: `k8s.io/dynamic-resource-allocation/structured/allocator.go: Allocate, creat
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kubedev.api.claims import (
-    AllocationResult,
-    DeviceClass,
-    DeviceConfiguration,
-    DeviceResult,
-    ResourceClaim,
-    ResourceSlice,
-)
+from kubedev.api.claims import AllocationResult, DeviceClass, DeviceConfiguration, DeviceResult, ResourceClaim
+from kubedev.api.resource_slices import ResourceSlice
 from kubedev.api.selectors import NodeSelectorRequirement, NodeSelectorTerm
 from kubedev.scheduler.claims.steps import AllocationError
 

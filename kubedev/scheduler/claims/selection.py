@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kubedev.api.cel import CompileError, EvaluationError, compile_selector, view_of
-from kubedev.api.claims import DeviceClass, DeviceID, DeviceRequest, ResourceClaim
+from kubedev.api.claims import DeviceClass, DeviceRequest, ResourceClaim
 from kubedev.api.gotext import quote
+from kubedev.api.resource_slices import DeviceID
 from kubedev.scheduler.claims.pools import PoolDevice
 from kubedev.scheduler.claims.steps import AllocationError, SelectorSaysNo
 

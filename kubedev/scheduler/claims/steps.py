@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from kubedev.api.claims import AllocationResult, DeviceAttribute, DeviceID
+from kubedev.api.claims import AllocationResult
+from kubedev.api.resource_slices import DeviceAttribute, DeviceID
 
 __all__ = ["Allocation", "AllocationError", "ConstraintSaysNo", "Look", "SelectorSaysNo", "Step"]
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubedev.api.claims import DeviceClass, DeviceID, DeviceObject, ResourceClaim, ResourceSlice
+from kubedev.api.claims import DeviceClass, DeviceObject, ResourceClaim
 from kubedev.api.gotext import quote
 from kubedev.api.objects import Pod, PodResourceClaim
+from kubedev.api.resource_slices import DeviceID, ResourceSlice
 from kubedev.api.values import replace
 
 __all__ = ["Claims", "claim_name_of", "is_made_for", "is_reserved_for", "pod_resource_claims"]

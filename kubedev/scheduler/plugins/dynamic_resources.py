@@ -9,8 +9,9 @@ Go: `pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubedev.api.claims import ResourceClaim, ResourceSlice
+from kubedev.api.claims import ResourceClaim
 from kubedev.api.objects import Pod
+from kubedev.api.resource_slices import ResourceSlice
 from kubedev.scheduler.claims.allocator import Allocator
 from kubedev.scheduler.claims.steps import AllocationError
 from kubedev.scheduler.claims.tracker import Claims, pod_resource_claims

@@ -3,8 +3,9 @@
 import re
 from typing import Any
 
-from kubedev.api.claims import AllocationResult, DeviceClass, DeviceID, ResourceClaim, ResourceSlice
+from kubedev.api.claims import AllocationResult, DeviceClass, ResourceClaim
 from kubedev.api.objects import Node
+from kubedev.api.resource_slices import DeviceID, ResourceSlice
 from kubedev.api.selectors import NodeSelectorRequirement
 from kubedev.scheduler.claims.allocator import Allocator
 from kubedev.scheduler.claims.steps import AllocationError
