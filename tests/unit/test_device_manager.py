@@ -393,3 +393,18 @@ def test_a_step_names_what_was_offered_and_not_only_what_the_plugin_chose_of_it(
     _, decision = converse(asked, lambda _: PreferredAllocationResponse((("d2",),)))
     (step,) = decision.steps
     assert (step.rule, step.offered, step.taken) == ("preferred", frozenset(devices), {"d2"})
+
+
+def test_devices_of_a_plugin_that_goes_while_it_is_asked_are_not_kept_as_allocated() -> None:
+    """It is asked what it prefers, and there is no way to it any more when the devices are to be handed out."""
+    state = list_and_watch(connect(DeviceManagerState(), GPU), GPU, ids("d0", "d1", "d2"))
+    wants = pod("p", gpu=2)
+    conversation = allocate(state, wants, wants.containers[0], [wants])
+    state, call = next(conversation)
+    assert call.method == "GetPreferredAllocation"
+    with pytest.raises(StopIteration) as done:
+        conversation.send((replace(state, endpoints={}), PreferredAllocationResponse((("d0", "d1"),))))
+    state, decision = done.value.value
+    assert decision.error == f"unknown Device Plugin {GPU}"
+    assert state.allocated_devices.get(GPU, frozenset()) == frozenset()
+    assert state.pod_devices == {}

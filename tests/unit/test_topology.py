@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from kubedev.kubelet.topology.bitmask import (
     MAX_NUMA_NODES,
     TooManyNUMANodesError,
     iterate_bit_masks,
+    mask_of,
     mask_text,
 )
 from kubedev.kubelet.topology.hints import ResourceHints, TopologyHint
@@ -255,6 +257,18 @@ def test_on_wide_machines_searching_finds_what_permutations_find(nodes: int) -> 
         searched, tried = (merge(filtered, numa, closest) for merge in (merge_at_once, merge_by_permutation))
         assert (searched.hint, searched.permutations) == (tried.hint, tried.permutations)
         assert searched.proven
+
+
+def test_both_ways_count_the_same_permutations_to_each_mask() -> None:
+    """Resources that may be anywhere (no mask), too: a preferred one counts with every mask and with none."""
+    anywhere, left, right = TopologyHint(None, True), TopologyHint(0b01, True), TopologyHint(0b10, True)
+    spread, unwanted = TopologyHint(0b11, False), TopologyHint(None, False)
+    lists = [(anywhere, left), (anywhere, anywhere, right), (left, right, spread), (anywhere, unwanted)]
+    for chosen in product(lists, repeat=3):
+        filtered = filter_providers_hints([{f"example.com/{i}": hints} for i, hints in enumerate(chosen)])
+        at_once, tried = merge_at_once(filtered, TWO_NODES), merge_by_permutation(filtered, TWO_NODES)
+        assert set(at_once.candidates) == set(tried.candidates)
+        assert at_once.hint == tried.hint
 
 
 # Settings
@@ -563,3 +577,10 @@ def test_a_pod_needs_what_its_hungriest_moment_needs() -> None:
     assert device_hints.pod_request(pod, lambda c: {**wants, "init2": 1}[c.name]) == 5, (
         "app beside the sidecar"
     )
+
+
+@pytest.mark.parametrize("node", [-1, 64])
+def test_a_mask_has_room_for_the_nodes_that_kubernetes_has_room_for(node: int) -> None:
+    assert mask_of([0, 63]) == 1 << 63 | 1
+    with pytest.raises(ValueError, match=rf"^bit number must be in range 0-63, got {node}$"):
+        mask_of([0, node])
