@@ -8,13 +8,14 @@ peak counts; sidecars (init containers that go on running) count in every moment
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Self
 
 from kubedev.api.int64 import wrap_int64
 from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource_name
 from kubedev.api.objects import Container, Pod, ResourceList
 from kubedev.api.quantity import MILLI, Quantity
-from kubedev.api.values import replace
+from kubedev.api.values import Same, replace
 
 __all__ = [
     "DEFAULT_MEMORY_REQUEST",
@@ -83,15 +84,27 @@ def pod_requests(pod: Pod) -> ResourceList:
 
 def pod_arithmetic(pod: Pod, non_missing: ResourceList | None = None) -> PodArithmetic:
     """Work out a pod's request. `non_missing` stands in wherever a container has no request of that name."""
+    return _arithmetic(Same(pod.containers), Same(pod.init_containers), Same(pod.overhead), Same(non_missing))
+
+
+@lru_cache(maxsize=256)  # a pod is asked again and again, and pods of one template share their containers
+def _arithmetic(
+    of_containers: Same[tuple[Container, ...]],
+    of_init_containers: Same[tuple[Container, ...]],
+    of_overhead: Same[ResourceList],
+    stand_in: Same[ResourceList | None],
+) -> PodArithmetic:
+    containers, init_containers = of_containers.value, of_init_containers.value
+    overhead, non_missing = of_overhead.value, stand_in.value
     steps: list[RequestStep] = []
     running: ResourceList = {}
     sidecars: ResourceList = {}
     starting: ResourceList = {}
-    for container in pod.containers:
+    for container in containers:
         requests = effective_requests(container, non_missing)
         running = add_lists(running, requests)
         steps.append(RequestStep(container.name, Role.CONTAINER, requests, running))
-    for container in pod.init_containers:
+    for container in init_containers:
         requests = effective_requests(container, non_missing)
         needed = add_lists(requests, sidecars)
         if container.restartable:
@@ -100,8 +113,8 @@ def pod_arithmetic(pod: Pod, non_missing: ResourceList | None = None) -> PodArit
         starting = max_lists(starting, needed)
         role = Role.SIDECAR if container.restartable else Role.INIT
         steps.append(RequestStep(container.name, role, requests, needed))
-    total = add_lists(max_lists(running, starting), pod.overhead)
-    return PodArithmetic(tuple(steps), running, starting, pod.overhead, total)
+    total = add_lists(max_lists(running, starting), overhead)
+    return PodArithmetic(tuple(steps), running, starting, overhead, total)
 
 
 def effective_requests(container: Container, non_missing: ResourceList | None) -> ResourceList:
@@ -215,8 +228,13 @@ def calculate_resource(pod: Pod) -> tuple[Resource, Resource]:
     Scoring puts 100m and 200Mi in place of each container's missing request, so that pods without any do not
     all seem to cost nothing.
     """
-    non_zero = whole_numbers(pod_arithmetic(pod, NON_MISSING).total)
-    return whole_numbers(pod_requests(pod)), Resource(non_zero.milli_cpu, non_zero.memory)
+    return _taken(Same(pod_requests(pod)), Same(pod_arithmetic(pod, NON_MISSING).total))
+
+
+@lru_cache(maxsize=256)
+def _taken(requests: Same[ResourceList], with_stand_ins: Same[ResourceList]) -> tuple[Resource, Resource]:
+    non_zero = whole_numbers(with_stand_ins.value)
+    return whole_numbers(requests.value), Resource(non_zero.milli_cpu, non_zero.memory)
 
 
 def compute_pod_resource_request(pod: Pod, switches: Collection[str] = ()) -> Resource:

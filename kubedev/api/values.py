@@ -10,7 +10,7 @@ from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-__all__ = ["SharedMap", "replace", "with_item", "without_item"]
+__all__ = ["Same", "SharedMap", "replace", "with_item", "without_item"]
 
 if TYPE_CHECKING:
     from dataclasses import replace  # the checker knows it, and what it may change
@@ -32,6 +32,25 @@ def _fields_of(cls: type) -> tuple[tuple[str, ...], Any]:
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+
+class Same(Generic[V]):
+    """A value as a key of a cache: equal to itself alone, since comparing large values would cost more than is saved.
+    What holds the key keeps the value alive.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: V) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
 CHUNK = 128
 """How many items stand together: about the square root of how many there are in a large map."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from kubedev.api.values import SharedMap
 from kubedev.cluster.journal import Journal
+from kubedev.scheduler.later import MadeLater
 from kubedev.scheduler.queue.active import ActiveQueue
 
 __all__ = ["decode", "encode"]
@@ -20,6 +21,8 @@ def encode(value: Any) -> Any:
     """A JSON value that `decode` turns back into an equal one. Raises TypeError for what kubedev does not use."""
     if value is None or (isinstance(value, bool | int | float | str) and not isinstance(value, enum.Enum)):
         return value
+    if isinstance(value, MadeLater):
+        return encode(value.now())
     if isinstance(value, enum.Enum):
         return {"enum": _name(type(value)), "value": value.name}
     if isinstance(value, bytes):

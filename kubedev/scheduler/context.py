@@ -1,6 +1,6 @@
 """What a plugin may look at besides the pod and the node: the cluster as the cycle began."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kubedev.api.objects import Service, Workload
@@ -20,7 +20,7 @@ class Context:
     Go: `pkg/scheduler/framework/listers.go: SharedLister`, and the listers of the others.
     """
 
-    node_infos: tuple[NodeInfo, ...] = ()
+    node_infos: Sequence[NodeInfo] = ()
     namespace_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     services: tuple[Service, ...] = ()
     workloads: tuple[Workload, ...] = ()

@@ -8,6 +8,8 @@ Go: `pkg/scheduler/schedule_one.go: schedulingCycle, schedulePod, findNodesThatF
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
+from typing import Protocol
 
 from kubedev.api.objects import Pod
 from kubedev.api.values import replace
@@ -41,7 +43,7 @@ class Found:
 
     pre_filtered: PreFiltered
     asked: tuple[str, ...] = ()
-    feasible: tuple[NodeInfo, ...] = ()
+    feasible: Sequence[NodeInfo] = ()
     checks: Mapping[str, NodeCheck] = field(default_factory=dict)
     statuses: NodeToStatus = field(default_factory=NodeToStatus)
     enough: int = 0
@@ -93,12 +95,12 @@ class Decision:
 
 
 Choose = Callable[[Sequence[str]], str]
-"""Picks one of the nodes that share the best score; Kubernetes does so at random."""
+"""Picks one of the nodes that share the best score, which come sorted by name; Kubernetes does so at random."""
 
 
 def first_by_name(names: Sequence[str]) -> str:
     """The choice that can be predicted."""
-    return min(names)
+    return names[0]
 
 
 def schedule_one(
@@ -112,7 +114,8 @@ def schedule_one(
     total = len(snapshot.node_infos)
     if total == 0:
         return Decision(pod, Outcome.UNSCHEDULABLE, message=NO_NODES_AVAILABLE, nominated_node_name="")
-    found, next_start = find_nodes_that_fit_pod(framework, pod, snapshot, start)
+    way = way_of(framework, pod, snapshot)
+    found, next_start = way.find(start)
     decision = Decision(pod, Outcome.SCHEDULED, num_all_nodes=total, found=found, next_start=next_start)
     if found.error:
         return failed(decision, found.error)
@@ -121,10 +124,62 @@ def schedule_one(
     if len(found.feasible) == 1:
         return replace(decision, node_name=found.feasible[0].name)
     try:
-        scores = prioritize_nodes(framework, pod, found.feasible, snapshot.context)
+        scores, best = way.prioritize(found)
     except ScoreError as error:
         return failed(decision, str(error))
-    return replace(decision, scores=scores, node_name=choose(scores.best()))
+    return replace(decision, scores=scores, node_name=choose(best))
+
+
+# How the nodes are looked at
+
+
+class Way(Protocol):
+    """How the nodes are looked at for one pod: the answers are the same, whichever way it is."""
+
+    def find(self, start: int) -> tuple[Found, int]:
+        """The nodes that fit, and where the next cycle starts."""
+
+    def prioritize(self, found: Found) -> tuple[Scores, Sequence[str]]:
+        """The scores of the nodes that fit, and the best of them by name. Raises ScoreError."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneByOne:
+    """The readable way: one node after another."""
+
+    framework: Framework
+    pod: Pod
+    snapshot: Snapshot
+
+    def find(self, start: int) -> tuple[Found, int]:
+        """Ask the filters about each node."""
+        return find_nodes_that_fit_pod(self.framework, self.pod, self.snapshot, start)
+
+    def prioritize(self, found: Found) -> tuple[Scores, Sequence[str]]:
+        """Ask the score plugins about each node."""
+        scores = prioritize_nodes(self.framework, self.pod, found.feasible, self.snapshot.context)
+        return scores, scores.best()
+
+
+MANY_NODES = 16
+"""From so many nodes on, columns are quicker."""
+
+
+def way_of(framework: Framework, pod: Pod, snapshot: Snapshot) -> Way:
+    """The one place where the way is chosen: over columns where there are many nodes, and numpy is there."""
+    if len(snapshot.node_infos) >= MANY_NODES and (over_columns := columns()) is not None:
+        return over_columns(framework, pod, snapshot)
+    return OneByOne(framework, pod, snapshot)
+
+
+@lru_cache(maxsize=1)
+def columns() -> Callable[[Framework, Pod, Snapshot], Way] | None:
+    """The way over columns, which needs numpy: loaded when it is used, None without."""
+    try:
+        from kubedev.scheduler.columns.way import OverColumns
+    except ImportError:
+        return None
+    return OverColumns
 
 
 def failed(decision: Decision, message: str) -> Decision:
@@ -140,7 +195,7 @@ def no_fit(decision: Decision, framework: Framework, found: Found, snapshot: Sna
     message = fit_error(
         decision.num_all_nodes, found.statuses, pre_filtered.status.message, result.message if result else ""
     )
-    refusals = [check.status for check in found.checks.values()] + [pre_filtered.status]
+    refusals = [*found.statuses.refusals(), pre_filtered.status]
     rejected = {status.plugin for status in refusals if status.is_rejected and status.plugin}
     pending = {status.plugin for status in refusals if status.code is Code.PENDING and status.plugin}
     return replace(
@@ -206,9 +261,7 @@ def find_nodes_that_pass_filters(
 
     Go: `pkg/scheduler/schedule_one.go: findNodesThatPassFilters`.
     """
-    enough = num_feasible_nodes_to_find(len(nodes), framework.percentage_of_nodes_to_score)
-    if not framework.at("score"):
-        enough = 1
+    enough = enough_nodes(framework, len(nodes))
     feasible: list[NodeInfo] = []
     first = start % len(nodes) if nodes else 0
     for node_info in (*nodes[first:], *nodes[:first]):
@@ -220,3 +273,10 @@ def find_nodes_that_pass_filters(
         elif not check.status.is_rejected:
             return tuple(feasible), enough, check.status.message
     return tuple(feasible), enough, ""
+
+
+def enough_nodes(framework: Framework, num_nodes: int) -> int:
+    """How many feasible nodes are looked for: one where nobody scores them."""
+    if not framework.at("score"):
+        return 1
+    return num_feasible_nodes_to_find(num_nodes, framework.percentage_of_nodes_to_score)

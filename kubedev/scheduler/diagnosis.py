@@ -5,7 +5,7 @@ NodeToStatus`.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kubedev.scheduler.node_info import NodeInfo
@@ -27,9 +27,13 @@ class NodeToStatus:
         """The status of one node."""
         return self.explicit.get(node_name, self.absent)
 
-    def nodes_for_status_code(self, node_infos: Iterable[NodeInfo], code: Code) -> tuple[NodeInfo, ...]:
+    def nodes_for_status_code(self, node_infos: Sequence[NodeInfo], code: Code) -> tuple[NodeInfo, ...]:
         """The nodes that were refused with this code."""
         return tuple(info for info in node_infos if self.get(info.name).code is code)
+
+    def refusals(self) -> Iterable[Status]:
+        """The refusals that there are; many nodes may share one."""
+        return self.explicit.values()
 
     def reasons(self, num_all_nodes: int) -> Mapping[str, int]:
         """How many nodes give each reason; a node may give several."""

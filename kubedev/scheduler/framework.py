@@ -29,8 +29,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from kubedev.api.objects import Pod
-from kubedev.api.values import replace
-from kubedev.scheduler.by_identity import Same
+from kubedev.api.values import Same, replace
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.extension_points import EXTENSION_POINTS, PART_OF, POINT_OF
 from kubedev.scheduler.node_info import NodeInfo
@@ -81,6 +80,15 @@ class Unasked:
     def filter(self, state: object, pod: Pod, node_info: NodeInfo) -> Status:
         """The same for every node."""
         return self.status
+
+
+AskPreFilter = Callable[[Any, Pod, Context], tuple[Any, Status, frozenset[str] | None]]
+
+
+def ask_pre_filter(plugin: Any, pod: Pod, context: Context) -> tuple[Any, Status, frozenset[str] | None]:
+    """A plugin's state, its answer, and the only nodes worth a look (None: all)."""
+    answer: tuple[Any, Status, frozenset[str] | None] = plugin.pre_filter(pod, context.node_infos, context)
+    return answer
 
 
 RECOMPUTING = frozenset({"NodeAffinity", "NodeVolumeLimits", "VolumeZone"})
@@ -183,18 +191,18 @@ class Framework:
 
     # Filters
 
-    def pre_filter(self, pod: Pod, context: Context) -> PreFiltered:
+    def pre_filter(self, pod: Pod, context: Context, ask: AskPreFilter = ask_pre_filter) -> PreFiltered:
         """Ask all PreFilter plugins. Go: `RunPreFilterPlugins`.
 
         An unresolvable refusal ends it; after another one the rest is asked, as preemption needs their
-        states.
+        states. `ask` is how a plugin is asked.
         """
         states: dict[str, Any] = {}
         answers: list[tuple[str, Status]] = []
         narrowed_by: list[str] = []
         refusal, names = SUCCESS, None
         for plugin in self.at("pre_filter"):
-            states[plugin.name], status, only = plugin.pre_filter(pod, context.node_infos, context)
+            states[plugin.name], status, only = ask(plugin, pod, context)
             answers.append((plugin.name, status))
             if status.is_skip:
                 continue

@@ -33,6 +33,7 @@ from kubedev.scheduler.events import (
     Message,
     PatchPodStatus,
 )
+from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.dynamic_resources import NAME, Deallocation
 from kubedev.scheduler.plugins.volumes.pod_claims import not_found
 from kubedev.scheduler.preemption.preemption import Preemption
@@ -221,8 +222,8 @@ def check_volumes(state: SchedulerState, now: float) -> Step:
 
 def node_of(state: SchedulerState, name: str) -> Node:
     """A node as the scheduler knows it. Raises ValueError where it is gone."""
-    info = next((info for info in state.cache.snapshot() if info.name == name), None)
-    if info is None:
+    info: NodeInfo | None = state.cache.nodes.get(name)
+    if info is None or not info.name:
         raise ValueError(f"failed to get node {quote(name)}: {not_found('node', name)}")
     return info.node
 

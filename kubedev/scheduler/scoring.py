@@ -4,7 +4,7 @@ Go: `pkg/scheduler/schedule_one.go: prioritizeNodes, selectHost`, `framework/run
 RunScorePlugins`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from kubedev.scheduler.context import Context
 from kubedev.scheduler.framework import Framework
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.scores import MAX_NODE_SCORE, Score
+from kubedev.scheduler.status import Status
 
 __all__ = ["PluginScores", "ScoreError", "Scores", "prioritize_nodes"]
 
@@ -21,6 +22,9 @@ RECOMPUTING = frozenset(
     {"ImageLocality", "NodeAffinity", "NodeResourcesBalancedAllocation", "NodeResourcesFit"}
 )
 """The scores that work out what they need themselves where no PreScore is asked. ImageLocality has none in Go."""
+
+
+AskPreScore = Callable[[Any, Pod, Sequence[NodeInfo], Context], tuple[Any, Status]]
 
 
 class ScoreError(ValueError):
@@ -46,7 +50,7 @@ class Scores:
     """All scores: by plugin, and in total. `skipped` are the plugins that had nothing to say about the pod."""
 
     totals: Mapping[str, int]
-    plugins: tuple[PluginScores, ...] = ()
+    plugins: Sequence[PluginScores] = ()
     skipped: tuple[str, ...] = field(default=())
 
     def best(self) -> tuple[str, ...]:
@@ -75,7 +79,11 @@ def prioritize_nodes(framework: Framework, pod: Pod, nodes: Sequence[NodeInfo], 
 
 
 def pre_score(
-    framework: Framework, pod: Pod, nodes: Sequence[NodeInfo], context: Context
+    framework: Framework,
+    pod: Pod,
+    nodes: Sequence[NodeInfo],
+    context: Context,
+    ask: AskPreScore = lambda plugin, pod, nodes, context: plugin.pre_score(pod, nodes, context),
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What the score plugins work out once, and who has nothing to say. Go: `RunPreScorePlugins`."""
     states: dict[str, Any] = {}
@@ -88,7 +96,7 @@ def pre_score(
                 raise ScoreError(f'running Score plugins: plugin "{plugin.name}" failed with: {text}')
             asked = (*asked, plugin)
     for plugin in asked:
-        states[plugin.name], status = plugin.pre_score(pod, nodes, context)
+        states[plugin.name], status = ask(plugin, pod, nodes, context)
         if status.is_skip:
             skipped.append(plugin.name)
         elif not status.is_success:
@@ -105,10 +113,15 @@ def score_with(
     normalized: Mapping[str, int] = {name: one.value for name, one in raw.items()}
     if hasattr(plugin, "normalize"):
         normalized = plugin.normalize(state, normalized)
-    for value in normalized.values():
+    check_range(plugin.name, normalized.values())
+    return PluginScores(plugin.name, weight, raw, normalized)
+
+
+def check_range(plugin: str, normalized: Iterable[int]) -> None:
+    """ScoreError for the first score that is out of range."""
+    for value in normalized:
         if not 0 <= value <= MAX_NODE_SCORE:
             raise ScoreError(
-                f'applying score defaultWeights on Score plugins: plugin "{plugin.name}" returns an invalid score '
+                f'applying score defaultWeights on Score plugins: plugin "{plugin}" returns an invalid score '
                 f"{value}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
             )
-    return PluginScores(plugin.name, weight, raw, normalized)

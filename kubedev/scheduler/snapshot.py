@@ -1,6 +1,6 @@
 """What one scheduling cycle sees: the cluster as it was when the cycle began, and how a node is checked in it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -46,7 +46,7 @@ class Snapshot:
         return cls(context, {info.name: info for info in context.node_infos}, nominator, tuple(budgets))
 
     @property
-    def node_infos(self) -> tuple[NodeInfo, ...]:
+    def node_infos(self) -> Sequence[NodeInfo]:
         """All nodes with their pods."""
         return self.context.node_infos
 

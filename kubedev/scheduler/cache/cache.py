@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from kubedev.api.objects import Node, Pod
 from kubedev.api.values import SharedMap, replace, with_item, without_item
 from kubedev.scheduler.cache.node_tree import NodeTree, zone_key
+from kubedev.scheduler.cache.ordered import NodesInOrder
 from kubedev.scheduler.node_info import NO_NODE, NodeInfo
 from kubedev.scheduler.queue.queued_pod import key_of
 
@@ -48,7 +49,7 @@ class Cache:
     """
 
     ttl: float = 0
-    nodes: Mapping[str, NodeInfo] = field(default_factory=SharedMap)
+    nodes: SharedMap[str, NodeInfo] = field(default_factory=SharedMap)
     pods: Mapping[str, Pod] = field(default_factory=SharedMap)
     assumed: Mapping[str, AssumedPod] = field(default_factory=SharedMap)
     tree: NodeTree = field(default_factory=NodeTree)
@@ -160,9 +161,9 @@ class Cache:
         nodes = with_item(nodes, node.name, ghost) if info.pods else without_item(nodes, node.name)
         return replace(self, nodes=nodes, tree=self.tree.remove(info.node))
 
-    def snapshot(self) -> tuple[NodeInfo, ...]:
+    def snapshot(self) -> NodesInOrder:
         """The nodes as a scheduling cycle sees them: without ghosts, the zones in turn. Go: `UpdateSnapshot`."""
-        return tuple(map(self.nodes.__getitem__, self.tree.names()))
+        return NodesInOrder(self.nodes, self.tree.names())
 
     def _put(self, pod: Pod) -> "Cache":
         info = self.nodes.get(pod.node_name, NodeInfo()).add_pod(pod)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kubedev.api.objects import Node
+from kubedev.api.values import Same
 
 __all__ = ["NodeTree", "zone_key"]
 
@@ -59,11 +60,12 @@ class NodeTree:
 
     def names(self) -> tuple[str, ...]:
         """All nodes: the first of each zone, then the second of each zone, and so on."""
-        return in_turn(self.zones)
+        return in_turn(Same(self.zones))
 
 
 @lru_cache(maxsize=8)
-def in_turn(zones: Zones) -> tuple[str, ...]:
+def in_turn(of_zones: Same[Zones]) -> tuple[str, ...]:
     """The zones' nodes in turn; remembered, since it is asked in every cycle and seldom changes."""
+    zones = of_zones.value
     longest = max((len(names) for _, names in zones), default=0)
     return tuple(names[i] for i in range(longest) for _, names in zones if i < len(names))

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from kubedev.api.objects import Node
 from kubedev.api.resource_slices import Device, DeviceID, ResourceSlice
-from kubedev.scheduler.by_identity import Same
+from kubedev.api.values import Same
 from kubedev.scheduler.selectors.labels import SelectorError
 from kubedev.scheduler.selectors.node_selector import parse_node_selector
 

@@ -10,14 +10,17 @@ from kubedev.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from kubedev.scheduler.plugins.resource_scores import ResourceSpec, Strategy, UtilizationPoint
 
 
-def answer(case_in: dict[str, Any]) -> dict[str, Any]:
+def plugin_of(case_in: dict[str, Any]) -> NodeResourcesFit | NodeResourcesBalancedAllocation:
+    """The plugin with its arguments."""
     resources = tuple(ResourceSpec(r["name"], r["weight"]) for r in case_in["resources"])
     shape = tuple(UtilizationPoint(p["utilization"], p["score"]) for p in case_in.get("shape", ()))
-    plugin: NodeResourcesFit | NodeResourcesBalancedAllocation
     if case_in["strategy"] == "BalancedAllocation":
-        plugin = NodeResourcesBalancedAllocation(resources)
-    else:
-        plugin = NodeResourcesFit(Strategy(case_in["strategy"]), resources, shape)
+        return NodeResourcesBalancedAllocation(resources)
+    return NodeResourcesFit(Strategy(case_in["strategy"]), resources, shape)
+
+
+def answer(case_in: dict[str, Any]) -> dict[str, Any]:
+    plugin = plugin_of(case_in)
     node_info = NodeInfo.of(Node.parse(case_in["node"]), map(Pod.parse, case_in.get("pods", ())))
     pod, context = Pod.parse(case_in["pod"]), Context((node_info,))
     state, _ = plugin.pre_score(pod, (node_info,), context)

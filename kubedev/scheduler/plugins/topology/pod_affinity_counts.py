@@ -19,7 +19,15 @@ from kubedev.scheduler.plugins.topology.pod_affinity_terms import (
 )
 from kubedev.scheduler.plugins.topology.topology_counts import TopologyCounts
 
-__all__ = ["FilterState", "Points", "count_for_filter", "count_points", "with_pod"]
+__all__ = [
+    "FilterState",
+    "Points",
+    "count_for_filter",
+    "count_points",
+    "repelling",
+    "their_points",
+    "with_pod",
+]
 
 Points = Mapping[str, Mapping[str, int]]
 """Points by topology key and value."""
@@ -50,7 +58,7 @@ def count_for_filter(pod: Pod, terms: AffinityTerms, context: Context) -> Filter
     for node_info in context.node_infos:
         node = node_info.node
         for info in node_info.pods_with_required_anti_affinity:
-            _count(existing, node, _repelling(info.terms, pod, namespace_labels))
+            _count(existing, node, repelling(info.terms, pod, namespace_labels))
         if wanted:
             together = sum(1 for info in node_info.pods if matches_all(wanted, info.pod))
             _count(affinity, node, wanted if together else (), together)
@@ -69,7 +77,7 @@ def with_pod(state: FilterState, other: Pod, node: Node, amount: int) -> FilterS
         existing_anti_affinity=_plus(
             state.existing_anti_affinity,
             node,
-            _repelling(parse_affinity_terms(other), state.pod, state.namespace_labels),
+            repelling(parse_affinity_terms(other), state.pod, state.namespace_labels),
             amount,
         ),
         affinity=_plus(state.affinity, node, wanted if matches_all(wanted, other) else (), amount),
@@ -77,7 +85,7 @@ def with_pod(state: FilterState, other: Pod, node: Node, amount: int) -> FilterS
     )
 
 
-def _repelling(theirs: AffinityTerms, pod: Pod, namespace_labels: Mapping[str, str]) -> list[AffinityTerm]:
+def repelling(theirs: AffinityTerms, pod: Pod, namespace_labels: Mapping[str, str]) -> list[AffinityTerm]:
     """The anti-affinity terms of another pod that keep this one away."""
     return [term for term in theirs.required_anti_affinity if term.matches(pod, namespace_labels)]
 
@@ -97,13 +105,13 @@ def count_points(pod: Pod, terms: AffinityTerms, context: Context, hard_weight: 
         for term, weight in own:
             _count_matching(points, node_info, term, weight)
         for info in node_info.pods_with_affinity:
-            for term, weight in _their_points(info.terms, hard_weight):
+            for term, weight in their_points(info.terms, hard_weight):
                 if term.matches(pod, namespace_labels):
                     _count(points, node_info.node, (term,), weight)
     return points
 
 
-def _their_points(theirs: AffinityTerms, hard_weight: int) -> Iterator[tuple[AffinityTerm, int]]:
+def their_points(theirs: AffinityTerms, hard_weight: int) -> Iterator[tuple[AffinityTerm, int]]:
     if hard_weight > 0:
         yield from ((term, hard_weight) for term in theirs.required_affinity)
     yield from ((term, term.weight) for term in theirs.preferred_affinity)

@@ -70,13 +70,9 @@ class PodTopologySpread:
         self, pod: Pod, nodes: Sequence[NodeInfo], context: Context
     ) -> tuple[FilterState | None, Status, None]:
         """Count the matching pods of all domains; there is nothing to check without hard constraints."""
-        try:
-            constraints = self._constraints(pod, "DoNotSchedule", context)
-        except SelectorError as error:
-            reason = f"get constraints from pod: {self._source(pod, 'hard')}: {error}"
-            return None, Status(Code.ERROR, (reason,), self.name), None
-        if not constraints:
-            return None, Status(Code.SKIP), None
+        constraints, status = self.hard(pod, context)
+        if not status.is_success:
+            return None, status, None
         return count_for_filter(pod, constraints, context.node_infos), SUCCESS, None
 
     def add_pod(self, state: FilterState, pod_to_add: Pod, node_info: NodeInfo) -> FilterState:
@@ -108,14 +104,10 @@ class PodTopologySpread:
         """Count the pods of the nodes' domains; there is nothing to score without soft constraints."""
         if not context.node_infos:
             return ScoreState(), Status(Code.SKIP)
-        try:
-            constraints = self._constraints(pod, "ScheduleAnyway", context)
-        except SelectorError as error:
-            reason = f"calculating preScoreState: {self._source(pod, 'soft')}: {error}"
-            return ScoreState(), Status(Code.ERROR, (reason,), self.name)
-        if not constraints:
-            return ScoreState(), Status(Code.SKIP)
-        require_all = bool(pod.topology_spread_constraints) or not self.system_defaulted
+        constraints, status = self.soft(pod, context)
+        if not status.is_success:
+            return ScoreState(), status
+        require_all = self.requires_all(pod)
         return count_for_score(pod, constraints, nodes, context.node_infos, require_all), SUCCESS
 
     def score(self, state: ScoreState, pod: Pod, node_info: NodeInfo) -> Score:
@@ -148,6 +140,31 @@ class PodTopologySpread:
             return quotient(MAX_NODE_SCORE * (highest + lowest - score), highest)
 
         return {node: normal(node, score) for node, score in scores.items()}
+
+    def hard(self, pod: Pod, context: Context) -> tuple[tuple[Constraint, ...], Status]:
+        """The constraints that have to hold for a pod; there may be none (Skip), or nonsense (Error)."""
+        return self._asked(
+            pod, "DoNotSchedule", context, f"get constraints from pod: {self._source(pod, 'hard')}"
+        )
+
+    def soft(self, pod: Pod, context: Context) -> tuple[tuple[Constraint, ...], Status]:
+        """The constraints that only score, as `hard` gives the others."""
+        return self._asked(
+            pod, "ScheduleAnyway", context, f"calculating preScoreState: {self._source(pod, 'soft')}"
+        )
+
+    def requires_all(self, pod: Pod) -> bool:
+        """Whether only nodes with the labels of all constraints are scored."""
+        return bool(pod.topology_spread_constraints) or not self.system_defaulted
+
+    def _asked(
+        self, pod: Pod, action: str, context: Context, doing: str
+    ) -> tuple[tuple[Constraint, ...], Status]:
+        try:
+            constraints = self._constraints(pod, action, context)
+        except SelectorError as error:
+            return (), Status(Code.ERROR, (f"{doing}: {error}",), self.name)
+        return constraints, SUCCESS if constraints else Status(Code.SKIP)
 
     def _constraints(self, pod: Pod, action: str, context: Context) -> tuple[Constraint, ...]:
         if pod.topology_spread_constraints:

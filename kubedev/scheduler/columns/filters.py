@@ -1,0 +1,169 @@
+"""The default filters over columns.
+
+Those that look at a node's object alone are asked the readable way once for each node, and their answers remembered for
+the next pods that ask for the same; the others count with whole columns.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY
+from kubedev.api.objects import Node, Pod
+from kubedev.api.requests import Resource
+from kubedev.scheduler.columns import affinity, spread
+from kubedev.scheduler.columns.table import Bools, Ints, Table
+from kubedev.scheduler.columns.verdict import PASSED, Verdict
+from kubedev.scheduler.node_info import HostPort
+from kubedev.scheduler.plugins.fits import is_ignored
+from kubedev.scheduler.plugins.node_affinity import NodeAffinity
+from kubedev.scheduler.plugins.node_name import NodeName
+from kubedev.scheduler.plugins.node_ports import NodePorts, conflicting_port
+from kubedev.scheduler.plugins.node_resources_fit import NodeResourcesFit
+from kubedev.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from kubedev.scheduler.plugins.taint_toleration import TaintToleration
+from kubedev.scheduler.plugins.topology.inter_pod_affinity import InterPodAffinity
+from kubedev.scheduler.plugins.topology.pod_topology_spread import PodTopologySpread
+from kubedev.scheduler.status import Code, Status
+
+__all__ = ["FILTERS", "fits_over"]
+
+Filter = Callable[[Table, Any, Any, Pod], Verdict | None]
+"""Of a table, a plugin, its state and the pod: the verdict, or None where only the readable way can tell."""
+
+MOST_SCALARS = 50
+"""A refusal's number has a bit for each resource that falls short."""
+
+
+# Those that look at the node's object alone
+
+
+class Answers:
+    """What a plugin says of each node's object, remembered: few different refusals, by number."""
+
+    def __init__(
+        self, table: Table, ask: Callable[[Any], Status], seen: Callable[[Node], Hashable] | None
+    ) -> None:
+        self.table, self.ask, self.seen = table, ask, seen
+        self.numbers: dict[tuple[Code, tuple[str, ...]], int] = {}
+        self.kinds: dict[int, Status] = {}
+        self.known: dict[Hashable, int] = {}
+        self.codes: Ints = np.fromiter(map(self._code, range(table.size)), dtype=np.int64, count=table.size)
+        self.all_pass = not self.codes.any()
+
+    def _code(self, row: int) -> int:
+        info = self.table.infos[row]
+        if self.seen is None:
+            return self._number(self.ask(info))
+        key = self.seen(info.node)
+        if key not in self.known:
+            self.known[key] = self._number(self.ask(info))
+        return self.known[key]
+
+    def _number(self, status: Status) -> int:
+        if status.is_success:
+            return 0
+        number = self.numbers.setdefault((status.code, status.reasons), len(self.numbers) + 1)
+        self.kinds.setdefault(number, Status(status.code, status.reasons, status.plugin))
+        return number
+
+    def mended(self, rows: set[int]) -> "Answers":
+        """The same with these rows asked for again."""
+        for row in rows:
+            self.codes[row] = self._code(row)
+        self.all_pass = not self.codes.any()
+        return self
+
+
+def of_object(
+    asked: Callable[[Any, Pod], Hashable], seen: Callable[[Node], Hashable] | None = None
+) -> Filter:
+    """A filter by the node's object: `asked` is what it looks at in its state and the pod, `seen` what in the node."""
+
+    def verdict(table: Table, plugin: Any, state: Any, pod: Pod) -> Verdict:
+        answers: Answers = table.remembered(
+            ("answers", plugin, asked(state, pod)),
+            lambda: Answers(table, lambda info: plugin.filter(state, pod, info), seen),
+            Answers.mended,
+            of_node=True,
+        )
+        return PASSED if answers.all_pass else Verdict(answers.codes, answers.kinds)
+
+    return verdict
+
+
+# Those that count
+
+
+def fit(table: Table, plugin: NodeResourcesFit, state: Resource, pod: Pod) -> Verdict | None:
+    """NodeResourcesFit."""
+    if len(state.scalar_resources) > MOST_SCALARS:
+        return None
+    short = short_of(
+        table, state, lambda name: is_ignored(name, plugin.ignored_resources, plugin.ignored_groups)
+    )
+    codes: Ints | None = None
+    for bit, (_, where) in enumerate(short):
+        if where.any():
+            codes = np.zeros(table.size, dtype=np.int64) if codes is None else codes
+            codes |= where.astype(np.int64) << bit
+    if codes is None:
+        return PASSED
+    kinds = {}
+    for number in np.unique(codes).tolist():
+        reasons = tuple(reason for bit, (reason, _) in enumerate(short) if number >> bit & 1)
+        if reasons:
+            kinds[number] = Status(Code.UNSCHEDULABLE, reasons, plugin.name)
+    return Verdict(codes, kinds)
+
+
+def short_of(
+    table: Table, request: Resource, ignored: Callable[[str], bool] = lambda name: False
+) -> list[tuple[str, Bools]]:
+    """Where each resource falls short, with its reason, in the order of `fits`."""
+    columns = table.columns
+    short = [("Too many pods", columns["pods"] + 1 > columns["allowed"])]
+    for name, asked in (
+        (CPU, request.milli_cpu),
+        (MEMORY, request.memory),
+        (EPHEMERAL_STORAGE, request.ephemeral_storage),
+    ):
+        if asked > 0:
+            free = columns[f"allocatable/{name}"] - columns[f"requested/{name}"]
+            short.append((f"Insufficient {name}", asked > free))
+    for name, asked in request.scalar_resources.items():
+        if asked > 0 and not ignored(name):
+            used, given = table.scalar(name)
+            short.append((f"Insufficient {name}", asked > given - used))
+    return short
+
+
+def fits_over(table: Table, request: Resource) -> Bools:
+    """Where a pod with this request fits: `plugins.fits.fits` over all nodes."""
+    fitting = np.ones(table.size, dtype=np.bool_)
+    for _, where in short_of(table, request):
+        fitting &= ~where
+    return fitting
+
+
+def ports(table: Table, plugin: NodePorts, state: tuple[HostPort, ...], pod: Pod) -> Verdict:
+    """NodePorts."""
+    taken = table.column(
+        ("ports", state), lambda info: int(conflicting_port(info.used_ports, state) is not None)
+    )
+    reasons = ("node(s) didn't have free ports for the requested pod ports",)
+    return Verdict.of([(taken == 1, Status(Code.UNSCHEDULABLE, reasons, plugin.name))])
+
+
+FILTERS: Mapping[type, Filter] = {
+    NodeUnschedulable: of_object(lambda state, pod: pod.tolerations, lambda node: node.unschedulable),
+    NodeName: of_object(lambda state, pod: pod.node_name),
+    TaintToleration: of_object(lambda state, pod: pod.tolerations, lambda node: node.taints),
+    NodeAffinity: of_object(lambda state, pod: state),
+    NodePorts: ports,
+    NodeResourcesFit: fit,
+    PodTopologySpread: spread.refusals,
+    InterPodAffinity: affinity.refusals,
+}
+"""The filters that know columns, by the plugin's class."""
