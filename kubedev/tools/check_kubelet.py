@@ -80,6 +80,8 @@ class CheckKubelet:
         self._inflows: list[Inflow] = []
         self._lock = threading.Lock()
         self._silent = False
+        self.answering = 0
+        """So many calls of Register are being answered."""
 
     def appear(self, renamed: bool = False, silent: bool = False) -> None:
         """Remove all sockets and serve on a new kubelet.sock, as a kubelet that starts.
@@ -139,6 +141,15 @@ class CheckKubelet:
         return path
 
     def _on_register(self, request: RegisterRequest, reply: Reply) -> None:
+        with self._lock:
+            self.answering += 1
+        try:
+            self._answer(request, reply)
+        finally:
+            with self._lock:
+                self.answering -= 1
+
+    def _answer(self, request: RegisterRequest, reply: Reply) -> None:
         came = time.monotonic()
         serving = is_live(self.socket_of(request))
         if self._silent:

@@ -55,6 +55,7 @@ class PluginCheck(WatchedPlugin):
         self._kubelet.appear()
         self._start_plugin()
         self._wait(lambda: bool(self.seen.mine()) or self._gone(), self._limits.register)
+        self._wait(lambda: not self._kubelet.answering, self._limits.call)  # it called in the last moment
         if self.seen.mine() and not self.seen.let_in():
             self._wait(lambda: self.seen.let_in() is not None or self._gone(), self._limits.renamed)
         if not self.seen.let_in():
@@ -156,19 +157,19 @@ class PluginCheck(WatchedPlugin):
         until = time.monotonic() + self._limits.allocating
         for done in range(1, self._limits.allocations + 1):
             client = self._client
-            ask = self._allocate("many", ids[done % len(ids)])
+            if time.monotonic() > until:
+                return
+            ask = self._allocate("many", ids[done % len(ids)], max(until - time.monotonic(), 1))
             answer = client.call(ask.call) if client else RpcError("Unavailable", "it is not connected")
             if isinstance(answer, RpcError):
                 self._pump(0.2)
-                if self._client is client and not self._gone():
+                if self._client is client and not self._gone() and answer.code != "DeadlineExceeded":
                     self._saw(asked=Asked("many", ask.call, answer))
                 return
             if done % CHUNK == 0:
                 self._pump(0)
             if done % (self._limits.allocations // 5) == 0 and pid and (size := resident(pid)):
                 self._saw(memory=MemorySize(done, size))
-            if time.monotonic() > until:
-                return
 
     def _remove_own_socket(self) -> None:
         if not is_socket(self._socket):
@@ -201,9 +202,11 @@ class PluginCheck(WatchedPlugin):
         self._followed = 0
         self._kubelet.die()
 
-    def _allocate(self, why: str, id_: str) -> Ask:
+    def _allocate(self, why: str, id_: str, timeout: float | None = None) -> Ask:
         request = AllocateRequest(((id_,),))
-        return Ask(why, Call(self.seen.resource, self._socket, "Allocate", request, self._limits.call))
+        return Ask(
+            why, Call(self.seen.resource, self._socket, "Allocate", request, timeout or self._limits.call)
+        )
 
     def _have(self, conversation: Questions) -> None:
         """Have a conversation with the plugin; it ends where the plugin does."""
@@ -251,8 +254,7 @@ class PluginCheck(WatchedPlugin):
             client.ask(ask.call, answered)
         longest = max(ask.call.timeout or self._limits.call for ask in batch)
         self._wait(lambda: len(found) == len(batch), longest + 2)
-        gone = RpcError("DeadlineExceeded", "there was no answer")
-        return tuple(found.get(n) or Asked(a.why, a.call, gone, longest) for n, a in enumerate(batch))
+        return tuple(found[number] for number in sorted(found))
 
     def _sockets(self) -> list[str]:
         return [
