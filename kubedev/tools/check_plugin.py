@@ -126,7 +126,11 @@ def _check(
     says = table.says if table else lambda _: None
     check = PluginCheck(options.resource, directory, command, folder, done=done, says=says)
     ending.of(check.stop, check.abandon)
-    seen = check.run()
+    try:
+        seen = check.run()
+    finally:
+        if table:
+            table.clear()
     verdicts = judged(DUTIES, seen)
     if options.junit:
         Path(options.junit).write_text(as_junit(options.resource, verdicts), encoding="utf-8")

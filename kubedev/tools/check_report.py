@@ -85,6 +85,11 @@ class Table:
         if self._terminal and not self._stopping():
             print(f"\r\x1b[K\x1b[2m… {what}\x1b[0m", end="", flush=True)
 
+    def clear(self) -> None:
+        """Take back what goes on."""
+        if self._terminal:
+            print("\r\x1b[K", end="", flush=True)
+
     def add(self, verdicts: Sequence[Verdict]) -> None:
         """A line for each; what is not kept is explained."""
         for verdict in verdicts:

@@ -196,6 +196,6 @@ class WatchedPlugin:
 
 def _telling(words: Sequence[str]) -> list[str]:
     """The lines that say why a program ended: a panic's first, where it is one, else the last."""
-    said = [word.strip() for word in words if word.strip()]
+    said = [word.strip()[:200] for word in words if word.strip()]
     panics = [word for word in said if word.startswith(("panic:", "fatal error:"))]
     return panics[-1:] or said[-2:]

@@ -113,7 +113,7 @@ def _own_socket(seen: Seen) -> Finding:
     text = f"not noticed within {waited.seconds:.0f} s"
     restart = seen.wait("restart")
     if restart is not None and not restart.came and not restart.cut:
-        return broken(f"{text}, nor was kubelet.sock made anew within {restart.seconds:.0f} s")
+        return broken(f"{text}, nor was a new kubelet.sock within {restart.seconds:.0f} s")
     return warning(f"{text}: its connection goes on, and nobody can make a new one")
 
 

@@ -51,7 +51,7 @@ class Limits:
     renamed: float = 12
     held: float = 2
     end: float = 30
-    total: float = 58
+    total: float = 55
     allocations: int = 1000
     allocating: float = 8
 
