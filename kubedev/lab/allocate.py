@@ -22,6 +22,7 @@ from kubedev.lab.handover import post_pods as post_pods
 from kubedev.lab.handover import thaw as thaw
 from kubedev.lab.handover import waits as waits
 from kubedev.lab.node_scene import pod_yaml as pod_yaml
+from kubedev.views.graphs import allocation_graph as graph
 
 __all__ = [
     "FRAMES",
@@ -36,6 +37,7 @@ __all__ = [
     "first_question",
     "flat_and_per_container",
     "freeze",
+    "graph",
     "handover",
     "no_conflict",
     "plugins_side_by_side",

@@ -53,6 +53,8 @@ from kubedev.kubelet.topology.topology import (
 from kubedev.views.catalogue import say
 
 if TYPE_CHECKING:
+    from networkx import DiGraph
+
     from kubedev.lab.session import Lab
 
 __all__ = ["GPU", "POLICIES", "Machine", "full_name", "on", "pod_asking"]
@@ -207,6 +209,12 @@ class Machine:
     def held_by(self, pod: str) -> tuple[str, ...]:
         """The devices that a pod holds."""
         return tuple(sorted(id_ for id_, owner in self.owners.items() if owner == pod))
+
+    def graph(self) -> "DiGraph":
+        """The machine as a networkx graph: sockets, NUMA nodes, CPUs and devices; see `kubedev.views.graphs`."""
+        from kubedev.views.graphs import machine_graph
+
+        return machine_graph(self.kubelet.config, self.kubelet.devices)
 
     def hints(self, **asked: int) -> tuple[ResourceHints, ...]:
         """What each resource answers to a container that asks for so many: `machine.hints(gpu=2, cpu=4)`."""

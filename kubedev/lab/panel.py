@@ -94,6 +94,7 @@ class Panel(Stage):
             on_action=self._acted,
             on_seek=self._went,
             on_width=self._measured,
+            graph=self._graph_of,
         )
         self._player = Player(lab, self._follow, paced)
         self._player.start()
@@ -184,6 +185,15 @@ class Panel(Stage):
         if self.lab.forked_at is None or (beyond := self.lab.left_behind) is None:
             return None
         return {"from": sum(s <= self.lab.forked_at for s in steps) - 1, "count": beyond}
+
+    def _graph_of(self, at: int) -> Picture:
+        """Who holds what, at a frame."""
+        from kubedev.views.graph_picture import graph_picture
+        from kubedev.views.graphs import holdings_graph
+
+        with self._writing:
+            state = self._states[min(at, len(self._states) - 1)] if self._states else self.lab.state
+        return graph_picture(holdings_graph(state), self._width)
 
     # From the page to the lab
 

@@ -46,6 +46,8 @@ from kubedev.wire.backends import world
 from kubedev.wire.sockets import have_grpc
 
 if TYPE_CHECKING:
+    from networkx import DiGraph
+
     from kubedev.lab.panel import Draw, Panel
     from kubedev.lab.scene import Log
     from kubedev.views.path_state import PathMode
@@ -145,6 +147,12 @@ class Lab(Claims):
     def devices_of(self, name: str) -> tuple[str, ...]:
         """The ids of the devices that a pod holds."""
         return devices_of(self.state, self.pod(name))
+
+    def graph(self) -> "DiGraph":
+        """Who holds what, as a networkx graph: pod, container, device, NUMA node; see `kubedev.views.graphs`."""
+        from kubedev.views.graphs import holdings_graph
+
+        return holdings_graph(self.state)
 
     def log(self, last: int | None = None) -> "Log":
         """The messages up to the step that is shown, or the last ones of them."""

@@ -49,6 +49,7 @@ class Run {
     for (const name of ["mode", "play", "code", "ghost", "report", "since"]) {
       if (name in update) whole[name] = update[name];
     }
+    if ("graph" in update) this.graph = update.graph;
     if ("keep" in update) {
       this.docs.length = whole.ticks.length = update.keep;
       whole.steps.length = Math.max(update.keep - 1, 0);
@@ -274,7 +275,23 @@ class StageView {
     this.codeFold = element("details", "", folds);
     element("summary", "", this.codeFold).textContent = words.code;
     this.code = element("pre", "", this.codeFold);
+    if (this.run.whole.graphs && !this.run.recorded) {
+      this.graphFold = element("details", "kd-graph", folds);
+      element("summary", "", this.graphFold).textContent = words.graph;
+      this.graph = new View(element("div", "", this.graphFold));
+      this.graph.details.remove();
+      this.graphFold.append(this.graph.details);
+      this.graphFold.ontoggle = () => this.askGraph();
+    }
     element("span", "kd-keys", folds).textContent = words.keys;
+  }
+
+  /** The kernel draws the graph behind the frame on show, where somebody looks at it. */
+  askGraph() {
+    const { run } = this;
+    if (!this.graphFold?.open || run.playing || run.docs[run.at] === this.graphOf) return;
+    this.graphOf = run.docs[run.at];
+    run.send({ graph: run.at });
   }
 
   key(event) {
@@ -343,6 +360,8 @@ class StageView {
     this.clockWord.textContent = whole.ticks[at]?.[2] ?? "";
     for (const button of this.acts) button.disabled = run.recorded || whole.mode === "closed";
     this.showReport();
+    this.askGraph();
+    if (this.graph && run.graph && run.graph !== this.graphShown) this.graph.show((this.graphShown = run.graph), words.table);
   }
 
   /** The mode line: what acting here means, and the one way out of it. */

@@ -60,8 +60,9 @@ class Stage(anywidget.AnyWidget):
 
     `on_action(action, at, control)` is called with an action, the index of the frame that was on show, and the key of
     the control that sent it; `on_seek(at)` when the reader goes to a frame; `on_width(width)` when the page measured
-    the column. `since` is the frame to begin with. `forms` are the fields that are asked for first, by the name of an
-    action; `bar` are buttons beside the clock: a label and an action.
+    the column; `graph(at)` draws the graph behind a frame, when somebody looks at it. `since` is the frame to begin
+    with. `forms` are the fields that are asked for first, by the name of an action; `bar` are buttons beside the
+    clock: a label and an action.
     """
 
     _esm = (_HERE / "picture.js").read_text("utf-8") + (_HERE / "stage.js").read_text("utf-8")
@@ -81,6 +82,7 @@ class Stage(anywidget.AnyWidget):
         on_action: Callable[[Mapping[str, Any], int, str], None] | None = None,
         on_seek: Callable[[int], None] | None = None,
         on_width: Callable[[int], None] | None = None,
+        graph: Callable[[int], Picture] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if not frames:
@@ -98,6 +100,7 @@ class Stage(anywidget.AnyWidget):
         self._news: set[str] = set()
         self._sent: tuple[int, Document] | None = None  # the last frame that was sent, drawn
         self._on_action, self._on_seek, self._on_width = on_action, on_seek, on_width
+        self._graph = graph
         super().__init__()
         self.on_msg(self._message)
 
@@ -200,6 +203,7 @@ class Stage(anywidget.AnyWidget):
                 "steps": [patch(a, b) for a, b in pairwise(documents)],
                 "ticks": _ticks(self._frames),
                 "acts": self._on_action is not None,
+                "graphs": self._graph is not None,
                 "limit": SAVED_BYTES,
                 "words": templates("stage"),
                 **self._fields,
@@ -215,6 +219,10 @@ class Stage(anywidget.AnyWidget):
             self._fields["move"] = int(content["move"])
         if "width" in content and self._on_width is not None:
             self._on_width(int(content["width"]))
+        if "graph" in content and self._graph is not None:
+            drawn = to_json(document(self._graph(self._where({"at": content["graph"]}))))
+            with self._writing:
+                self.put(len(self._frames), (), graph=drawn)
         if "act" in content and self._on_action is not None:
             with self._writing:  # no frame may come between the place and what is done there
                 self._on_action(content["act"], self._where(content), str(content.get("control", "")))
@@ -251,7 +259,7 @@ class Stage(anywidget.AnyWidget):
         return {"text/html": html, "text/plain": text}
 
 
-_ONCE = {"at", "begin", "resume"}
+_ONCE = {"at", "begin", "graph", "resume"}
 
 
 def _ticks(frames: Sequence[Frame]) -> list[list[str]]:

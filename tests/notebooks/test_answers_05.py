@@ -101,3 +101,45 @@ def test_b39_exercise_three_answered_wrongly(lab: Notebook, wrong: str, sentence
     lab.run("three-scene")
     lab.say(f"listing.turn({wrong})")
     assert sentence in "\n".join(lab.run("three-check").broken)
+
+
+def test_s19_what_the_text_says_of_four_and_five(lab: Notebook) -> None:
+    lab.run("see-scene")
+    four, five, six = (lab.say(f"numa.verdicts(eight, gpu={count})") for count in (4, 5, 6))
+    assert "preferred" not in four.values()
+    assert five["{0,1}"] == "preferred"
+    assert six == {}
+
+
+def test_s19_what_the_text_says_of_six_machines(lab: Notebook) -> None:
+    lab.run("multiples-scene")
+    rows = [lab.say(f"numa.verdicts(machines[{name!r}], gpu=2)") for name in lab.names["machines"]]
+    assert [row["{0,1}"] == "preferred" for row in rows] == [False, False, False, False, True, False]
+    (hints,) = lab.say('machines["a0, b0 on both"].hints(gpu=2)')
+    assert [mask.counts.all for mask in hints.masks] == [3, 3, 4]
+
+
+def test_s19_what_the_text_says_of_the_staircase(lab: Notebook) -> None:
+    lab.run("large-scene")
+    bright = [
+        count
+        for count in range(1, 17)
+        if "preferred" in lab.say(f"numa.verdicts(large, gpu={count})").values()
+    ]
+    assert bright == list(range(1, 16))
+
+
+def test_s19_null_is_admitted_by_all_and_no_place_by_two(
+    lab: Notebook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab.run("knob-scene")
+    try:
+        lab.run("knob-turn")
+        capsys.readouterr()
+        lab.run("knob-policies")
+        assert capsys.readouterr().out.splitlines() == [
+            "null is admitted by: none best-effort restricted single-numa-node",
+            "[] is admitted by: none best-effort",
+        ]
+    finally:
+        lab.say("lab.close()")

@@ -15,6 +15,7 @@ from kubedev.kubelet.devices.devices import DeviceManagerState
 from kubedev.kubelet.devices.endpoint import PLUGIN_PHASES, Endpoint
 from kubedev.kubelet.topology.merge import NUMAInfo
 from kubedev.lab import Lab
+from kubedev.views.graph_picture import graph_picture
 from kubedev.views.graphs import (
     allocation_graph,
     holdings_graph,
@@ -23,6 +24,8 @@ from kubedev.views.graphs import (
     machine_graph,
     messages_graph,
 )
+from kubedev.views.picture import Box, Line, Text
+from tests.unit.picture_checks import problems
 
 GPU = "example.com/gpu"
 
@@ -134,3 +137,35 @@ def test_graphs_need_no_numpy() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == "3\n"
+
+
+def test_a_graph_is_drawn_with_all_its_edges_and_says_what_it_leaves_out(lab: Lab) -> None:
+    lab.set_health("d3", healthy=False)
+    drawn = graph_picture(lab.graph())
+    assert problems(drawn) == []
+    boxes = {mark.key.removeprefix("at/0/0/"): mark for mark in drawn.marks if isinstance(mark, Box)}
+    assert len(boxes) == lab.graph().number_of_nodes()
+    assert sum(isinstance(mark, Line) for mark in drawn.marks) == lab.graph().number_of_edges()
+    assert [mark.title for mark in boxes.values() if mark.look == "impossible"] == ["d3"]
+    lab.plugin(GPU, devices=64)
+    many = graph_picture(lab.graph())
+    assert any(isinstance(mark, Text) and mark.text == "+46 more" for mark in many.marks)
+    assert len(many.tables[0].rows) == lab.graph().number_of_nodes()
+
+
+def test_any_graph_can_be_drawn() -> None:
+    for graph in (
+        machine_graph(KubeletConfig(NUMAInfo((0, 1)))),
+        life_cycle_graph(PLUGIN_PHASES),
+        nx.DiGraph(),
+    ):
+        assert problems(graph_picture(graph)) == []
+
+
+def test_the_page_gets_the_graph_behind_the_frame_on_show(lab: Lab) -> None:
+    stage = lab.show()
+    updates: list[dict[str, object]] = []
+    stage.observe(lambda change: updates.append(change["new"]), names="update")
+    stage._handle_custom_msg({"graph": len(stage.frames) - 1}, [])
+    stage.flush()
+    assert [update["graph"]["head"][0] for update in updates if "graph" in update] == ["Who holds what"]  # type: ignore[index]
