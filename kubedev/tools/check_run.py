@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 
-from kubedev.api.messages import HEALTHY, AllocateRequest, Answer, Call, RpcError
+from kubedev.api.messages import AllocateRequest, Answer, Call, RpcError
 from kubedev.deviceplugin.duties.calls import Ask, Questions, odd_questions, questions
 from kubedev.deviceplugin.duties.seen import Asked, MemorySize, Seen, Waited
 from kubedev.tools.check_watch import WatchedPlugin
@@ -89,19 +89,19 @@ class PluginCheck(WatchedPlugin):
         self._remove_own_socket()
         self._enter("restart")
         self._says("restarts the kubelet")
+        had_healthy = bool(self._healthy())
         self._die()
         self._pump(1)
         self._kubelet.appear()
         waited = self._registration(self._limits.restart)
         self._saw(waited=replace(waited, what="restart"))
         if waited.came:
-            self._after_restart()
+            self._after_restart(had_healthy)
         return waited.came
 
-    def _after_restart(self) -> None:
-        """Wait for the list, and for healthy devices, and have one."""
-        before = [device.id for device in self.seen.devices() if device.health == HEALTHY]
-        if before and not self._healthy():
+    def _after_restart(self, had_healthy: bool) -> None:
+        """Wait for healthy devices, if there were any before, and have one."""
+        if had_healthy and not self._healthy():
             healthy = self._wait(lambda: bool(self._healthy()), self._limits.restart)
             self._saw(waited=replace(healthy, what="healthy again"))
         if devices := self._healthy():

@@ -146,7 +146,8 @@ class WatchedPlugin:
             case LetIn():
                 self._let_in(event)
             case ListCame(stream, devices, at, inflow):
-                if stream == self._streams and len(self.seen.listed) < MOST_LISTS:
+                counts = stream == self._streams and not self._ending
+                if counts and len(self.seen.listed) < MOST_LISTS:
                     since = at - self._followed_at
                     self._saw(listed=Listed(devices, stream, since, self._stage, self._processes))
                 inflow.handled()

@@ -232,6 +232,33 @@ class Dies(Plugin):
         os._exit(3)
 
 
+class DiesOfNothing(Plugin):
+    """Looks at the first device of each container, as some real plugins do."""
+
+    def allocate(self, request: Any, context: Any) -> Any:
+        if any(not container.devices_ids for container in request.container_requests):
+            print("panic: runtime error: index out of range [0] with length 0", flush=True)
+            os._exit(2)
+        return super().allocate(request, context)
+
+
+class Ends(Plugin):
+    """Ends when its kubelet goes, and is started again."""
+
+    watches_own = False
+
+    def list_and_watch(self, request: Any, context: Any) -> Iterator[Any]:
+        yield from super().list_and_watch(request, context)
+        os._exit(1)
+
+
+class WithoutDevices(Plugin):
+    """There is no hardware here."""
+
+    def devices(self) -> list[Any]:
+        return []
+
+
 class Deaf(Plugin):
     """Does not notice a new kubelet."""
 

@@ -120,6 +120,20 @@ def test_a_plugin_like_the_sample_has_warnings_at_most() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("odd", "warnings"),
+    [
+        (duty_plugins.DiesOfNothing, {"allocate-empty"}),
+        (duty_plugins.Ends, {"kubelet-restart", "kubelet-silent", "own-socket"}),
+        (duty_plugins.WithoutDevices, {"list-at-once"}),
+    ],
+)
+def test_what_real_plugins_do_is_not_broken(odd: type[duty_plugins.Plugin], warnings: set[str]) -> None:
+    verdicts = tried(*PLUGIN, "DIR", odd.__name__)
+    assert of(verdicts, "broken") == {}
+    assert of(verdicts, "warning").keys() == warnings
+
+
 # One fault each
 
 

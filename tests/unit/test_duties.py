@@ -393,6 +393,7 @@ def test_ids_over_restarts() -> None:
     assert not_kept(after(*DEVICES, Device("new"))) == {}
     assert not_kept(after(*DEVICES[:2])) == {"same-ids": "warning"}
     assert not_kept(after(Device("x"), Device("y"))) == {"same-ids": "broken"}
+    assert not_kept(after()) == {}, "an empty list comes first, or last, from some plugins"
 
 
 def test_limits_stay_within_a_minute() -> None:

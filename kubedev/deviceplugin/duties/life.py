@@ -156,19 +156,22 @@ def _silent(seen: Seen) -> Finding:
 
 
 def _same_ids(seen: Seen) -> Finding:
-    later = [listed for listed in seen.listed if listed.stage in ("restart", "silent", "again")]
-    if not seen.devices() or not later:
-        return not_tried("no list came after a restart")
+    later: dict[
+        str, frozenset[str]
+    ] = {}  # all that was listed; some plugins send an empty list first, or last
+    for listed in seen.listed:
+        if listed.stage in ("restart", "silent", "again"):
+            later[listed.stage] = later.get(listed.stage, frozenset()) | ids_of(listed.devices)
     first = ids_of(seen.devices())
-    for listed in later:
-        new = ids_of(listed.devices)
-        if first and not first & new:
+    if not first or not any(later.values()):
+        return not_tried("no device was listed after a restart")
+    for new in later.values():
+        if new and not first & new:
             return broken(
-                f"none of {shown(sorted(first))} is listed after a restart"
-                + (f", but {shown(sorted(new))}" if new else "")
-                + ": pods that hold them cannot start their containers again"
+                f"none of {shown(sorted(first))} is listed after a restart, but {shown(sorted(new))}: pods that hold "
+                "them cannot start their containers again"
             )
-        if first - new:
+        if new and first - new:
             return warning(f"{shown(sorted(first - new))} is not listed any more after a restart")
     return fine("the same ids after each restart")
 
