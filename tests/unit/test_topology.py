@@ -584,3 +584,16 @@ def test_a_mask_has_room_for_the_nodes_that_kubernetes_has_room_for(node: int) -
     assert mask_of([0, 63]) == 1 << 63 | 1
     with pytest.raises(ValueError, match=rf"^bit number must be in range 0-63, got {node}$"):
         mask_of([0, node])
+
+
+@pytest.mark.parametrize("closest", [False, True])
+def test_on_wide_machines_the_best_of_several_preferred_masks_is_found(closest: bool) -> None:
+    nodes = range(20)
+    numa = NUMAInfo(tuple(nodes), {a: [10 + abs(a - b) for b in nodes] for a in nodes})
+    singles = tuple(TopologyHint(1 << node, True) for node in (9, 3, 14))
+    pairs = tuple(TopologyHint(mask_of(pair), True) for pair in ((2, 17), (6, 7), (4, 11)))
+    spread = (TopologyHint(mask_of((1, 2, 3)), False), TopologyHint(mask_of((3, 5)), False))
+    for hints in product((singles, pairs, singles[1:] + spread, pairs[1:] + spread, spread), repeat=2):
+        filtered = filter_providers_hints([{f"example.com/{i}": each} for i, each in enumerate(hints)])
+        searched, tried = (merge(filtered, numa, closest) for merge in (merge_at_once, merge_by_permutation))
+        assert searched.hint == tried.hint
