@@ -171,6 +171,7 @@ def pod_created(state: ClusterState, event: e.PodCreated) -> ClusterState:
 def create_pod(state: ClusterState, pod: Pod) -> ClusterState:
     """Store a pod with what the API server adds; one that has the uid of another gets a uid of its own."""
     pod = gated(with_default_tolerations(pod), state.now)
+    pod = replace(pod, phase=pod.phase or "Pending")
     return write(state, replace(pod, uid=api.new_uid(state.store, pod)))
 
 
@@ -204,6 +205,7 @@ def delete_pod(state: ClusterState, uid: str, grace_seconds: int | None = None) 
 
 
 def grace_period(pod: Pod) -> int:
-    """How long the containers of a pod may take to end, in seconds."""
+    """How long the containers of a pod may take to end, in seconds: 0 is no time, and less than that one second."""
     spec = Fields.of(pod.manifest).child("spec")
-    return spec.optional_integer("terminationGracePeriodSeconds") or DEFAULT_GRACE_PERIOD
+    seconds = spec.optional_integer("terminationGracePeriodSeconds", bits=64)
+    return DEFAULT_GRACE_PERIOD if seconds is None else 1 if seconds < 0 else seconds

@@ -268,9 +268,12 @@ def _sync_pod(state: KubeletState, uid: str, now: float) -> Stepped:
     effects: Effects = ()
     # A start that needs no answer is over at once, and may bring the next one with it.
     while outcome(state.pods[uid]) is None and (due := to_start(state.pods[uid], now)):
-        record = restarting(state.pods[uid], due[0].name, now)
-        state, more = _begin(with_pod(state, record), (uid, due[0].name), now)
-        effects += more
+        for container in due:
+            record = restarting(state.pods[uid], container.name, now)
+            state, more = _begin(with_pod(state, record), (uid, container.name), now)
+            effects += more
+            if state.pods[uid].waiting_for:
+                break
         if state.pods[uid].waiting_for:
             break
     record = state.pods[uid]

@@ -40,7 +40,8 @@ MAX_OBJECTS = 5_000
 """How many objects a lab creates at once."""
 
 MAX_CONTAINERS = 100
-"""How many containers of one pod a lab runs, init containers included."""
+"""How many containers of one pod a lab runs, init containers included. Kubernetes has no such limit; here each one is a
+process where the lab is real, and the QoS class of the whole pod is looked at for each."""
 
 MAX_DEVICES = 10_000
 """A node that declares more devices of a resource gets no plugin for it: they are a number to the scheduler."""

@@ -121,6 +121,7 @@ class World:
                     self._take_container(container, state)
         for name, stop in underway.stops(state):
             self.carry_out(e.FromKubelet(name, stop), state)
+        self._opened = ClusterState()  # it would keep the messages of a whole journal
 
     def _take_container(self, container: ContainerState, state: ClusterState) -> None:
         effect = k.StartContainer(container.pod_uid, container.name, container.envs)

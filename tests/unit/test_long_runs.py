@@ -1,5 +1,8 @@
 """Nothing of a run grows without bound: its history, its messages."""
 
+import gc
+import sys
+
 import pytest
 
 from kubedev.api.messages import HEALTHY, UNHEALTHY
@@ -65,3 +68,17 @@ def test_a_very_long_history_drops_its_oldest_steps_and_can_still_be_used(
         assert (again.state, len(again), again.first) == (steps.state, len(steps), steps.first)
         health = lab.state.plugins["gpu-node-1", GPU].devices[0].health
         assert health == (HEALTHY if lab.state.idle and number % 2 == 1 else UNHEALTHY)
+
+
+def test_r1_a_lab_lets_go_of_messages_that_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubedev.cluster.history.ROOM", 3_000)
+    monkeypatch.setattr("kubedev.cluster.journal.KEPT", 20)
+    with Lab("long", nodes=1, transport="memory") as lab:
+        lab.plugin("example.com/gpu", 1)
+        first = lab.state.messages[0]
+        for _ in range(60):
+            for healthy in (False, True):
+                lab.set_health("d0", healthy)
+        assert lab.state.messages.dropped > 0 < lab.history.first
+        gc.collect()
+        assert sys.getrefcount(first) == 2, "nobody but this test holds it"

@@ -302,7 +302,7 @@ def test_n05_a_kubelet_that_is_heard_again_ends_what_is_to_go(lab: Lab) -> None:
 def test_n05_a_restart_of_the_kubelet_is_heard_too(lab: Lab) -> None:
     lab.silence_kubelet(N1)
     lab.apply(pod("web", f"nodeName: {N1}"))
-    assert lab.pod("web").phase == ""
+    assert lab.pod("web").phase == "Pending"
     lab.advance(60)
     lab.restart_kubelet(N1)
     assert (lab.pod("web").phase, lab.node(N1).taints) == ("Running", ())
@@ -407,6 +407,16 @@ def test_n05_what_takes_the_place_of_a_pod_deleted_by_force_gets_its_device(
     assert [key[0] for key in lab.state.containers] == [lab.pod("web").uid]
 
 
+@pytest.mark.parametrize(("seconds", "until"), [(0, None), (-5, 1), (1, 1), (100, 100)])
+def test_n38_a_grace_period_of_no_time_is_not_an_absent_one(
+    lab: Lab, seconds: int, until: float | None
+) -> None:
+    lab.apply(pod("web", f"nodeName: {N1}\n  terminationGracePeriodSeconds: {seconds}"))
+    lab.silence_kubelet(N1)
+    lab.delete("web")
+    assert [found.deletion_timestamp for found in lab.state.store.pods.values()] == ([until] if until else [])
+
+
 def test_n06_a_grace_period_can_only_be_made_shorter(lab: Lab) -> None:
     lab.apply(pod("web", f"nodeName: {N1}\n  terminationGracePeriodSeconds: 100"))
     lab.silence_kubelet(N1)
@@ -453,8 +463,8 @@ def test_n06_a_gated_pod_says_so_and_times_change_with_the_status_only(lab: Lab)
 
 def test_n06_gates_go_one_by_one_when_the_pod_is_applied_without_them(lab: Lab) -> None:
     for gates, phase in (
-        ("{name: x}, {name: z}", ""),
-        ("{name: z}", ""),
+        ("{name: x}, {name: z}", "Pending"),
+        ("{name: z}", "Pending"),
         ("", "Running"),
         ("{name: z}", "Running"),
     ):

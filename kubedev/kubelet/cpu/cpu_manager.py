@@ -167,7 +167,7 @@ class CPUDecision:
 
 def guaranteed_cpus(pod: Pod, container: Container) -> int:
     """How many CPUs of its own a container asks for: a whole number, in a Guaranteed pod; else 0."""
-    if get_pod_qos(pod).qos_class != GUARANTEED or CPU not in container.requests:
+    if CPU not in container.requests or get_pod_qos(pod).qos_class != GUARANTEED:
         return 0
     request = container.requests[CPU]
     return request.value() if request.value() * 1000 == request.milli_value() else 0
