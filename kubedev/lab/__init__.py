@@ -1,8 +1,9 @@
 """What a lab is made of: a cluster to drive, pictures with knobs, predictions, checks, slides.
 
 What a notebook uses stands here. What only later cells need is imported when it is asked for, so that the first picture
-does not wait for it. `pods` is how pods are written, `admin` what is done to a node by hand, `streams` what a plugin's
-stream makes of a node, `ends` how a stream ends on a real wire, `allocate` what lab 04 explores, `numa` labs 05 and 06.
+does not wait for it: `pods` is how pods are written, `admin` what is done to a node by hand, `registration` plugins
+that register by hand, `streams` what a plugin's stream makes of a node, `ends` how a stream ends on a real wire,
+`allocate` what lab 04 explores, `numa` labs 05 and 06.
 """
 
 from importlib import import_module
@@ -17,8 +18,10 @@ from kubedev.lab.check import (
     invariant,
     may_use,
     no_device_twice,
+    one_plugin,
     only_healthy_devices,
     part_of,
+    registered,
     runs,
 )
 from kubedev.lab.explore import explore
@@ -26,7 +29,7 @@ from kubedev.lab.predict import predict
 from kubedev.lab.session import KubeletConfig, Lab, manifests
 
 if TYPE_CHECKING:
-    from kubedev.lab import allocate, numa, pods, streams
+    from kubedev.lab import allocate, numa, pods, registration, streams
     from kubedev.lab import node_scene as admin
     from kubedev.lab import stream_ends as ends
     from kubedev.lab.compare import both_ends, side_by_side
@@ -52,10 +55,13 @@ __all__ = [
     "no_device_twice",
     "numa",
     "on",
+    "one_plugin",
     "only_healthy_devices",
     "part_of",
     "pods",
     "predict",
+    "registered",
+    "registration",
     "runs",
     "side_by_side",
     "streams",
@@ -68,6 +74,7 @@ _ROOMS = {
     "ends": "stream_ends",
     "numa": "numa",
     "pods": "pods",
+    "registration": "registration",
     "streams": "streams",
 }
 

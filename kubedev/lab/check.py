@@ -1,5 +1,6 @@
 """Exercises and their checks: a check names the invariant that is broken, and the device or pod that breaks it."""
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
@@ -23,8 +24,10 @@ __all__ = [
     "invariant",
     "may_use",
     "no_device_twice",
+    "one_plugin",
     "only_healthy_devices",
     "part_of",
+    "registered",
     "runs",
 ]
 
@@ -80,7 +83,7 @@ def invariant(key: str, rows: Callable[[S], Iterable[Row]]) -> Callable[[S], Ite
     def broken(state: S) -> Iterator[str]:
         for row in rows(state):
             values = dict(row)
-            yield say(f"check.{values.pop('key', key)}", **values)
+            yield say(f"check.{values.pop('key', key)}", **values).strip()
 
     return broken
 
@@ -201,3 +204,57 @@ def part_of(card: str, *pods: str) -> Invariant:
             if pod in pods and not re.fullmatch(rf"{re.escape(card)}([^a-zA-Z0-9].*)?", device)
         ),
     )
+
+
+def registered(resource: str, *devices: str) -> Invariant:
+    """On every node's kubelet a plugin of the resource is registered, and its list has these devices, healthy."""
+
+    def rows(state: ClusterState) -> Iterator[Row]:
+        for node, agent in state.kubelets.items():
+            about = {"resource": resource, "node": node}
+            dialing = [
+                posixpath.basename(connection.socket)
+                for connection in agent.devices.connections.values()
+                if connection.resource == resource and connection.phase == "dialing"
+            ]
+            yield from ({"key": "dialing", "node": node, "socket": socket} for socket in dialing)
+            endpoint = agent.devices.endpoint(resource)
+            if dialing:
+                continue
+            if (
+                endpoint is None or endpoint.options is None
+            ):  # without options it is known from the checkpoint only
+                yield {**about, "why": _refusal(state, resource)}
+            elif endpoint.stopped:
+                yield {**about, "key": "stopped", "socket": posixpath.basename(endpoint.socket)}
+            else:
+                known = agent.devices.all_devices.get(resource, {})
+                healthy = agent.devices.healthy_devices.get(resource, frozenset())
+                lacking = (device for device in devices if device not in healthy)
+                keys = {True: "device-sick", False: "no-device"}
+                yield from ({**about, "key": keys[each in known], "device": each} for each in lacking)
+
+    return invariant("not-registered", rows)
+
+
+def _refusal(state: ClusterState, resource: str) -> str:
+    """What the last Register of the resource was refused with, in a sentence; empty where it was not."""
+    for message in reversed(state.messages):
+        values = dict(message.values)
+        if message.key in ("registered", "refused") and values.get("resource") == resource:
+            return say("check.refused-last", error=values["error"]) if values["error"] else ""
+    return ""
+
+
+def one_plugin(resource: str) -> Invariant:
+    """No second plugin holds on to a resource that another one has taken over."""
+
+    def rows(state: ClusterState) -> Iterator[Row]:
+        for node, agent in state.kubelets.items():
+            newer = agent.devices.endpoint(resource)
+            for older in agent.devices.connections.values():
+                if older.resource == resource and older.phase == "superseded" and newer:
+                    names = [posixpath.basename(each.socket) for each in (older, newer)]
+                    yield {"resource": resource, "node": node, "older": names[0], "newer": names[1]}
+
+    return invariant("superseded", rows)

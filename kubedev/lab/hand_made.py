@@ -8,6 +8,8 @@ import posixpath
 import threading
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kubedev.api.messages import VERSION, Device, DevicePluginOptions, RegisterRequest, RpcError
 from kubedev.cluster.cluster import ClusterError
@@ -18,11 +20,13 @@ from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.events import Ask, ListReceived
 from kubedev.lab.registration_scene import registration_state, short
 from kubedev.lab.session import Lab
-from kubedev.views.attempts import Attempt
 from kubedev.views.catalogue import say
+from kubedev.views.registration import Attempt
 from kubedev.wire.codec import METHODS
-from kubedev.wire.plugin_server import PluginServer, Registration
 from kubedev.wire.sockets import KUBELET_SOCKET, require_unix_sockets
+
+if TYPE_CHECKING:
+    from kubedev.wire.plugin_server import PluginServer, Registration
 
 __all__ = ["HandMade", "RegistrationLab"]
 
@@ -41,6 +45,10 @@ class RegistrationLab(Lab):
     def directory(self) -> str:
         """The real socket directory of the node; a real kubelet has /var/lib/kubelet/device-plugins."""
         return self.directories[next(iter(self.state.kubelets))]
+
+    def files(self) -> list[str]:
+        """The names of the files in it."""
+        return sorted(path.name for path in Path(self.directory).iterdir())
 
     def by_hand(
         self,
@@ -145,6 +153,8 @@ class HandMade:
         self._live()
         if self._server:
             self._server.stop()
+        from kubedev.wire.plugin_server import PluginServer  # grpc is waited for where it is used
+
         path = posixpath.join(self._lab.directory, self.socket)
         self._server = PluginServer(path, lambda: self.plugin, self._methods)
         self._server.start()
@@ -230,6 +240,8 @@ class HandMade:
             raise ClusterError("a hand-made plugin is real, and you look back: lab.back_to_live() first")
 
     def _register(self) -> RpcError | None:
+        from kubedev.wire.plugin_server import Registration
+
         answers: list[RpcError | None] = []
         done = threading.Event()
 

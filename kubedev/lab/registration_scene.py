@@ -15,6 +15,7 @@ from kubedev.lab.session import Lab
 from kubedev.views.catalogue import say
 from kubedev.views.picture import Picture
 from kubedev.views.registration import RegistrationState, SequenceCall, registration_picture
+from kubedev.views.style import WIDTH
 
 __all__ = ["draw_registration", "files", "registration_state", "short"]
 
@@ -34,9 +35,13 @@ class _Run:
     note: str = ""
 
 
-def draw_registration(lab: Lab, step: int) -> Picture:
+def draw_registration(lab: Lab, step: int, width: int = WIDTH) -> Picture:
     """The life cycle, the calls and the socket directory of the lab's first node; for `lab.show`."""
-    return registration_picture(registration_state(lab.history, step, next(iter(lab.state.kubelets))))
+    node = next(iter(lab.state.kubelets))
+    plugins = lab.history[step].state.plugins.values()
+    alive = next((p.resource for p in plugins if p.node == node and p.alive), "")
+    state = replace(registration_state(lab.history, step, node), node=node, plugin=alive)
+    return registration_picture(state, width)
 
 
 def registration_state(history: History, step: int, node: str, only: str = "") -> RegistrationState:

@@ -58,7 +58,7 @@ class Course(Part):
         *,
         shades: Sequence[Shade] = (),
         dotted: Dotted | None = None,
-        high: float = 170.0,
+        high: float = 150.0,
     ) -> None:
         self.tracks = tuple(tracks)
         self.now, self.until, self.top = now, until or 1.0, top or 1
@@ -71,7 +71,10 @@ class Course(Part):
         return max(text_width(name) for name in [*names, str(self.top)]) + 16
 
     def _right(self) -> float:
-        return max((text_width(words, bold=True) for _, words in self._ends()), default=0.0) + 14
+        last = (
+            text_width(say("timeline.seconds", seconds=f"{self.until:g}")) / 2
+        )  # stands under the end of the axis
+        return max(last, *(text_width(words, bold=True) for _, words in self._ends()), 0.0) + 14
 
     def _ends(self) -> list[tuple[Track, str]]:
         """The tracks that have a value now, and the words at their ends: the highest first."""

@@ -6,10 +6,9 @@ from kubedev.api.requests import pod_arithmetic
 from kubedev.kubelet.devices.registration import validate
 from kubedev.kubelet.pressure.two_limits import Wants, against_limits
 from kubedev.views.arithmetic import lives_picture
-from kubedev.views.attempts import Attempt, attempts_picture
 from kubedev.views.limits import limits_picture
 from kubedev.views.picture import Picture
-from kubedev.views.registration import SequenceCall
+from kubedev.views.registration import Attempt, SequenceCall, attempts_picture
 
 __all__ = ["limits", "pods_side_by_side", "refusals"]
 

@@ -7,7 +7,7 @@ from kubedev.kubelet.devices.endpoint import STOP_GRACE_PERIOD
 from kubedev.views.catalogue import say
 from kubedev.views.controls import Action, Button, act
 from kubedev.views.course import Course, Dotted, Shade, Track
-from kubedev.views.grammar import Card, Column, Facts, Knob, Words, picture
+from kubedev.views.grammar import Card, Column, Facts, Knob, Row, Words, picture
 from kubedev.views.parts import Cells, Device, Legend
 from kubedev.views.path_devices import device_state, device_words, numa_text, short_names
 from kubedev.views.path_state import DeviceView
@@ -61,14 +61,14 @@ def timeline_picture(timeline: Timeline, width: float = WIDTH) -> Picture:
     devices = (
         Cells(*_devices(timeline), high=56) if timeline.devices else Words(say("path.no-devices"), "muted")
     )
+    beside = Row(devices, Legend(*_LEGEND, upright=True), shares=(1, 0), gap=24)
     samples = [(f"{s.at:g}", _number(s.capacity), _number(s.allocatable)) for s in timeline.samples]
     messages = [(f"{at:g}", text) for at, text in timeline.messages]
     body = Column(
         Facts(table("samples", "time capacity allocatable", samples)),
         Facts(table("messages", "time text", messages)),
-        Card(say("timeline.devices", resource=resource), devices, corner=_knobs(timeline)),
+        Card(say("timeline.devices", resource=resource), beside, corner=_knobs(timeline)),
         Card("", _course(timeline)),
-        Legend(*_LEGEND),
     )
     return picture(say("timeline.title", resource=resource), _sentence(timeline), body, width)
 

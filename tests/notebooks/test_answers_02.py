@@ -6,7 +6,7 @@ from tests.notebooks.exercises import answers, check_with
 
 LAB = "02-registration"
 
-ANEW = "lab = RegistrationLab('02-ten'); gpu = lab.by_hand('example.com/gpu', ['g0', 'g1'])"
+ANEW = "lab = registration.RegistrationLab('02-ten'); gpu = lab.by_hand('example.com/gpu', ['g0', 'g1'])"
 """The second exercise's scene: the kubelet no longer dials the plugin that ran before."""
 
 

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from kubedev.kubelet.devices.endpoint import PLUGIN_PHASES
-from kubedev.lab.check import check
+from kubedev.lab.check import check, one_plugin, registered
 from kubedev.lab.hand_made import RegistrationLab
 from kubedev.lab.register_then import PLUGINS, draw_register, register_now, register_then
-from kubedev.lab.registration_check import one_plugin, registered
 from kubedev.lab.registration_scene import draw_registration, files, registration_state
-from kubedev.views.attempts import attempts_picture
-from kubedev.views.registration import RegistrationState
+from kubedev.views.registration import RegistrationState, attempts_picture
 from tests.unit.test_views_decisions import check as check_picture
 
 DEV = "test.com/dev"
