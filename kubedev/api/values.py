@@ -18,16 +18,29 @@ else:
 
     def replace(value, /, **changes):
         """The value with some fields changed. TypeError for what is not a field."""
-        names, read = _fields_of(type(value))
-        return type(value)(**{**dict(zip(names, read(value), strict=True)), **changes})
+        cls = type(value)
+        places, read = _fields_of(cls)
+        parts = list(read(value))
+        try:
+            for name, part in changes.items():
+                parts[places[name]] = part
+        except KeyError as error:
+            raise TypeError(f"{cls.__name__} is not made of a field {error}") from None
+        return cls(*parts)
 
 
 @cache
-def _fields_of(cls: type) -> tuple[tuple[str, ...], Any]:
-    """The names of the fields that a value is made of, and what reads all of them."""
-    names = tuple(field.name for field in fields(cls) if field.init)
+def _fields_of(cls: type) -> tuple[dict[str, int], Any]:
+    """The places of the fields that a value is made of, and what reads all of them."""
+    names = [field.name for field in fields(cls) if field.init]
+    if any(field.kw_only for field in fields(cls)):
+        raise TypeError(
+            f"expected a class of fields that have a place, got {cls.__name__} with some by keyword"
+        )
     read = attrgetter(*names)
-    return names, (lambda value: (read(value),)) if len(names) == 1 else read
+    return {name: place for place, name in enumerate(names)}, (
+        (lambda value: (read(value),)) if len(names) == 1 else read
+    )
 
 
 K = TypeVar("K")
@@ -89,8 +102,9 @@ class SharedMap(Mapping[K, V], Generic[K, V]):
         if number is None:
             raise KeyError(key)
         bucket, place = hash(key) % CHUNK, number // CHUNK
-        chunks = {**self._chunks, place: {k: v for k, v in self._chunks[place].items() if k != key}}
-        numbers = {**self._numbers, bucket: {k: n for k, n in self._numbers[bucket].items() if k != key}}
+        chunks, numbers = self._chunks.copy(), self._numbers.copy()
+        chunks[place], numbers[bucket] = chunks[place].copy(), numbers[bucket].copy()
+        del chunks[place][key], numbers[bucket][key]
         if not chunks[place]:
             del chunks[place]
         return _of_parts(chunks, numbers, self._length - 1, self._next)

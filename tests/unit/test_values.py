@@ -65,7 +65,7 @@ def test_what_is_not_in_a_shared_map_is_a_key_error() -> None:
 @dataclass(frozen=True, slots=True)
 class Thing:
     size: int = 0
-    name: str = field(default="", kw_only=True)
+    name: str = ""
     double: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:

@@ -96,7 +96,7 @@ class Cache:
     def add_pod(self, pod: Pod) -> "Cache":
         """A bound pod is seen: one that was assumed is confirmed, on whichever node it really is. Go: `AddPod`."""
         if pod.uid in self.assumed:
-            return self._take(self.pods[pod.uid])._put(pod)
+            return self._confirm(self.pods[pod.uid], pod)
         if pod.uid in self.pods:
             raise CacheError(f"pod {described(pod)} was already in added state")
         return self._put(pod)
@@ -171,6 +171,19 @@ class Cache:
             self,
             nodes=with_item(self.nodes, pod.node_name, info),
             pods=with_item(self.pods, pod.uid, pod),
+        )
+
+    def _confirm(self, assumed: Pod, pod: Pod) -> "Cache":
+        """An assumed pod as it was seen: mostly on the node that it was assumed on."""
+        name = pod.node_name
+        if assumed.node_name != name:
+            return self._take(assumed)._put(pod)
+        info = self.nodes[name].remove_pod(assumed).add_pod(pod)
+        return replace(
+            self,
+            nodes=with_item(self.nodes, name, info),
+            pods=with_item(self.pods, pod.uid, pod),
+            assumed=without_item(self.assumed, pod.uid),
         )
 
     def _take(self, pod: Pod) -> "Cache":

@@ -4,14 +4,13 @@ What the incoming pod wants is counted by row and summed up by domain. What the 
 readable way, of the rows that have such pods only, and remembered for the next pod that they see the same way.
 """
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kubedev.api.objects import Pod
-from kubedev.scheduler.columns.table import Bools, Ints, Table
+from kubedev.scheduler.columns.table import Bools, Domains, Ints, Table
 from kubedev.scheduler.columns.verdict import Verdict
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.later import Later
@@ -35,7 +34,7 @@ from kubedev.scheduler.status import SUCCESS, Code, Status
 __all__ = ["FilterState", "ScoreState", "ask_filter", "ask_score", "refusals", "scored"]
 
 Domain = tuple[str, str]
-Points = Mapping[Domain, int]
+Points = Mapping[str, Ints]
 
 
 class FilterState(Later[object]):
@@ -56,40 +55,61 @@ class ScoreState:
 
 
 class Theirs:
-    """What the pods that are there say of an incoming pod: by domain, and by row so that a row can be said anew."""
+    """What the pods that are there say of an incoming pod: by row, so that a row can be said anew, and by domain."""
 
     def __init__(self, table: Table, of_row: Callable[[NodeInfo], Iterable[tuple[Domain, int]]]) -> None:
         self.table, self.of_row = table, of_row
         self.by_row: dict[int, Sequence[tuple[Domain, int]]] = {}
-        self.points: Counter[Domain] = Counter()
-        self.touched: Counter[Domain] = Counter()
+        self.sums: dict[str, Sums] = {}
 
     def mended(self, rows: Iterable[int]) -> "Theirs":
         """The same with these rows asked again."""
         for row in rows:
-            for domain, amount in self.by_row.pop(row, ()):
-                self.points[domain] -= amount
-                self.touched[domain] -= 1
-            if said := tuple(self.of_row(self.table.infos[row])):
-                self.by_row[row] = said
-                for domain, amount in said:
-                    self.points[domain] += amount
-                    self.touched[domain] += 1
+            before, after = self.by_row.pop(row, ()), tuple(self.of_row(self.table.infos[row]))
+            if after:
+                self.by_row[row] = after
+            for said, sign in ((before, -1), (after, 1)):
+                for (key, value), amount in said:
+                    self._add(key, value, sign, sign * amount)
         return self
 
-    def now(self) -> Points:
-        """The points of the domains of which anything is said."""
-        return {domain: self.points[domain] for domain, times in self.touched.items() if times}
+    def _add(self, key: str, value: str, times: int, amount: int) -> None:
+        domains = self.table.domains(key)
+        sums = self.sums.get(key)
+        if sums is None:
+            sums = self.sums[key] = Sums(domains)
+        if sums.domains is domains:  # otherwise nodes have changed, and all of it is summed up again
+            number = domains.numbers[value]
+            sums.times[number] += times
+            sums.points[number] += amount
+
+    def points(self) -> dict[str, Ints]:
+        """The points of each domain, by key; of those keys of which anything is said."""
+        if any(sums.domains is not self.table.domains(key) for key, sums in self.sums.items()):
+            self.sums = {}
+            for said in self.by_row.values():
+                for (key, value), amount in said:
+                    self._add(key, value, 1, amount)
+        return {key: sums.points for key, sums in self.sums.items() if sums.times.any()}
+
+
+class Sums:
+    """Points and how often anything was said, as columns of a key's domains."""
+
+    def __init__(self, domains: Domains) -> None:
+        self.domains = domains
+        self.points: Ints = np.zeros(len(domains), dtype=np.int64)
+        self.times: Ints = np.zeros(len(domains), dtype=np.int64)
 
 
 def theirs(
     table: Table, key: Hashable, rows: set[int], of_row: Callable[[NodeInfo], Iterable[tuple[Domain, int]]]
 ) -> Points:
-    """What the pods of these rows say, remembered under a key."""
+    """What the pods of these rows say, by key as a column of domains, remembered under a key."""
     if not rows:
         return {}
     said: Theirs = table.remembered(key, lambda: Theirs(table, of_row).mended(rows), Theirs.mended)
-    return said.now()
+    return said.points()
 
 
 def seen_as(pod: Pod, context: Context) -> tuple[Hashable, Mapping[str, str]]:
@@ -145,7 +165,7 @@ def refusals(table: Table, plugin: InterPodAffinity, state: FilterState, pod: Po
         domains = table.domains(key)
         status = Status(Code.UNSCHEDULABLE, (ANTI_AFFINITY_REASON,), plugin.name)
         found.append((domains.has & (sums > 0)[domains.ids], status))
-    for key, sums in by_key(table, state.existing).items():
+    for key, sums in state.existing.items():
         domains = table.domains(key)
         status = Status(Code.UNSCHEDULABLE, (EXISTING_ANTI_AFFINITY_REASON,), plugin.name)
         found.append((domains.has & (sums > 0)[domains.ids], status))
@@ -193,16 +213,6 @@ def sums_of(table: Table, term: AffinityTerm, counts: Ints) -> Ints:
     return domains.sums(counts, None if domains.all_have else domains.has)
 
 
-def by_key(table: Table, points: Points) -> dict[str, Ints]:
-    """Points as a column of domains for each key."""
-    columns: dict[str, Ints] = {}
-    for (key, value), amount in points.items():
-        domains = table.domains(key)
-        column = columns.setdefault(key, np.zeros(len(domains), dtype=np.int64))
-        column[domains.numbers[value]] += amount
-    return columns
-
-
 # The scores
 
 
@@ -226,7 +236,7 @@ def ask_score(
             yield from domains_of(info, ((t, weight) for t, weight in said if t.matches(pod, labels)))
 
     weight_key = "points", key, plugin.hard_pod_affinity_weight
-    points = by_key(table, theirs(table, weight_key, table.with_affinity, of_row))
+    points = dict(theirs(table, weight_key, table.with_affinity, of_row))
     own = [(term, term.weight) for term in terms.preferred_affinity]
     own += [(term, -term.weight) for term in terms.preferred_anti_affinity]
     for term, weight in own:

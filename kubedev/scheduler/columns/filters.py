@@ -12,6 +12,7 @@ import numpy as np
 from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY
 from kubedev.api.objects import Node, Pod
 from kubedev.api.requests import Resource
+from kubedev.api.values import Same
 from kubedev.scheduler.columns import affinity, spread
 from kubedev.scheduler.columns.table import Bools, Ints, Table
 from kubedev.scheduler.columns.verdict import PASSED, Verdict
@@ -97,53 +98,62 @@ def of_object(
 
 
 def fit(table: Table, plugin: NodeResourcesFit, state: Resource, pod: Pod) -> Verdict | None:
-    """NodeResourcesFit."""
+    """NodeResourcesFit: remembered for all pods that ask for the same."""
     if len(state.scalar_resources) > MOST_SCALARS:
         return None
-    short = short_of(
-        table, state, lambda name: is_ignored(name, plugin.ignored_resources, plugin.ignored_groups)
-    )
-    codes: Ints | None = None
-    for bit, (_, where) in enumerate(short):
-        if where.any():
-            codes = np.zeros(table.size, dtype=np.int64) if codes is None else codes
+
+    def ignored(name: str) -> bool:
+        return is_ignored(name, plugin.ignored_resources, plugin.ignored_groups)
+
+    def of_rows(rows: Ints) -> Ints:
+        codes = np.zeros(len(rows), dtype=np.int64)
+        for bit, (_, where) in enumerate(short_of(table, state, rows, ignored)):
             codes |= where.astype(np.int64) << bit
-    if codes is None:
+        return codes
+
+    asked = state.milli_cpu, state.memory, state.ephemeral_storage, tuple(state.scalar_resources.items())
+    codes = table.reckoned(("fit", Same(plugin), asked), of_rows)
+    if not codes.any():
         return PASSED
+    short = short_of(table, state, table.rows[:0], ignored)
     kinds = {}
     for number in np.unique(codes).tolist():
-        reasons = tuple(reason for bit, (reason, _) in enumerate(short) if number >> bit & 1)
-        if reasons:
+        if number:
+            reasons = tuple(reason for bit, (reason, _) in enumerate(short) if number >> bit & 1)
             kinds[number] = Status(Code.UNSCHEDULABLE, reasons, plugin.name)
     return Verdict(codes, kinds)
 
 
 def short_of(
-    table: Table, request: Resource, ignored: Callable[[str], bool] = lambda name: False
+    table: Table, request: Resource, rows: Ints, ignored: Callable[[str], bool] = lambda name: False
 ) -> list[tuple[str, Bools]]:
-    """Where each resource falls short, with its reason, in the order of `fits`."""
+    """Of these rows, where each resource falls short, with its reason, in the order of `fits`."""
     columns = table.columns
-    short = [("Too many pods", columns["pods"] + 1 > columns["allowed"])]
-    for name, asked in (
-        (CPU, request.milli_cpu),
-        (MEMORY, request.memory),
-        (EPHEMERAL_STORAGE, request.ephemeral_storage),
-    ):
+    short = [("Too many pods", columns["pods"][rows] + 1 > columns["allowed"][rows])]
+    storage = EPHEMERAL_STORAGE, request.ephemeral_storage
+    for name, asked in ((CPU, request.milli_cpu), (MEMORY, request.memory), storage):
         if asked > 0:
-            free = columns[f"allocatable/{name}"] - columns[f"requested/{name}"]
+            free = columns[f"allocatable/{name}"][rows] - columns[f"requested/{name}"][rows]
             short.append((f"Insufficient {name}", asked > free))
     for name, asked in request.scalar_resources.items():
         if asked > 0 and not ignored(name):
             used, given = table.scalar(name)
-            short.append((f"Insufficient {name}", asked > given - used))
+            short.append((f"Insufficient {name}", asked > given[rows] - used[rows]))
     return short
 
 
 def fits_over(table: Table, request: Resource) -> Bools:
-    """Where a pod with this request fits: `plugins.fits.fits` over all nodes."""
-    fitting = np.ones(table.size, dtype=np.bool_)
-    for _, where in short_of(table, request):
-        fitting &= ~where
+    """Where a pod with this request fits: `plugins.fits.fits` over all nodes, and nothing remembered."""
+    columns = table.columns
+    fitting: Bools = np.less(columns["pods"], columns["allowed"])
+    amounts = [(CPU, request.milli_cpu), (MEMORY, request.memory)]
+    for name, asked in (*amounts, (EPHEMERAL_STORAGE, request.ephemeral_storage)):
+        if asked > 0:
+            fitting &= asked <= columns[f"allocatable/{name}"] - columns[f"requested/{name}"]
+    for name, asked in request.scalar_resources.items():
+        if asked > 0:
+            used, given = table.scalar(name)
+            fitting &= asked <= given - used
     return fitting
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource_name
 from kubedev.api.objects import Pod
+from kubedev.api.values import Same
 from kubedev.scheduler.columns import affinity, spread
 from kubedev.scheduler.columns.arithmetic import quotients, rounded
 from kubedev.scheduler.columns.table import Bools, Floats, Ints, Table
@@ -50,7 +51,19 @@ def used_and_given(table: Table, rows: Ints, name: str, request: int, kind: str)
 def balanced(
     table: Table, plugin: NodeResourcesBalancedAllocation, state: Sequence[int], pod: Pod, rows: Ints
 ) -> Scored:
-    """NodeResourcesBalancedAllocation."""
+    """NodeResourcesBalancedAllocation: remembered for all pods that ask for the same."""
+    raw = table.reckoned(("balanced", Same(plugin), state), lambda some: balance(table, plugin, state, some))
+    return taken(table, raw, rows)
+
+
+def taken(table: Table, raw: Ints, rows: Ints) -> Scored:
+    """The rows' part of a column that needs no normalizing."""
+    mine = raw if rows is table.rows else raw[rows]
+    return mine, mine
+
+
+def balance(table: Table, plugin: NodeResourcesBalancedAllocation, state: Sequence[int], rows: Ints) -> Ints:
+    """How equally full the resources of these rows would be."""
     fractions: list[tuple[Floats, Bools]] = []
     for (name, _), request in zip(plugin.resources, state, strict=True):
         if (amounts := used_and_given(table, rows, name, request, "requested")) is not None:
@@ -58,8 +71,8 @@ def balanced(
             counts = given != 0
             part = used.astype(np.float64) / np.where(counts, given, 1).astype(np.float64)
             fractions.append((np.where(counts, np.minimum(part, 1.0), 0.0), counts))
-    raw = ((1 - deviations(fractions, len(rows))) * MAX_NODE_SCORE).astype(np.int64)
-    return raw, raw
+    raw: Ints = ((1 - deviations(fractions, len(rows))) * MAX_NODE_SCORE).astype(np.int64)
+    return raw
 
 
 def deviations(fractions: Sequence[tuple[Floats, Bools]], size: int) -> Floats:
@@ -84,15 +97,25 @@ def deviations(fractions: Sequence[tuple[Floats, Bools]], size: int) -> Floats:
 def allocation(
     table: Table, plugin: NodeResourcesFit, state: Sequence[int], pod: Pod, rows: Ints
 ) -> Scored | None:
-    """NodeResourcesFit: the weighted mean over the resources."""
+    """NodeResourcesFit: remembered for all pods that ask for the same."""
+    for name, _ in plugin.resources:
+        given = table.columns.get(f"allocatable/{name}")
+        if (table.scalar(name)[1] if given is None else given).min() < 0:
+            return None
+    raw = table.reckoned(
+        ("allocation", Same(plugin), state), lambda some: fullness(table, plugin, state, some)
+    )
+    return taken(table, raw, rows)
+
+
+def fullness(table: Table, plugin: NodeResourcesFit, state: Sequence[int], rows: Ints) -> Ints:
+    """The weighted mean over the resources of these rows."""
     ratio = plugin.strategy is Strategy.REQUESTED_TO_CAPACITY_RATIO
     total, weights = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     for (name, weight), request in zip(plugin.resources, state, strict=True):
         if (amounts := used_and_given(table, rows, name, request, "non-zero")) is None:
             continue
         used, given = amounts
-        if given.size and given.min() < 0:
-            return None
         counts = given != 0
         scores = one_resource(plugin, used, np.where(counts, given, 1))
         if ratio:
@@ -100,8 +123,7 @@ def allocation(
         total += np.where(counts, scores * weight, 0)
         weights += np.where(counts, weight, 0)
     some = np.maximum(weights, 1)
-    raw = rounded(total / some) if ratio else quotients(total, some)
-    return raw, raw
+    return rounded(total / some) if ratio else quotients(total, some)
 
 
 def one_resource(plugin: NodeResourcesFit, used: Ints, given: Ints) -> Ints:

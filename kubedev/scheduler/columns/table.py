@@ -38,6 +38,7 @@ class Table:
 
     `infos` are the nodes' values as the rows show them. `pods_log` and `node_log` are the rows that were written since
     the table was made, because of their pods or of their node: what was worked out for all rows is mended by them.
+    `rows` are the numbers of all rows.
     """
 
     def __init__(self, names: tuple[str, ...], infos: Sequence[NodeInfo]) -> None:
@@ -55,7 +56,7 @@ class Table:
         for row, info in enumerate(infos):
             self._write(row, info)
         self.columns = dict(zip(NUMBERS, self._numbers, strict=True))
-        self._rows = np.arange(self.size)
+        self.rows = np.arange(self.size)
         self.by_name = np.empty(self.size, dtype=np.int64)
         self.by_name[sorted(range(self.size), key=names.__getitem__)] = np.arange(self.size)
 
@@ -114,7 +115,7 @@ class Table:
     def rows_from(self, start: int) -> Ints:
         """All rows, beginning with one."""
         first = start % self.size
-        return np.concatenate((self._rows[first:], self._rows[:first])) if first else self._rows
+        return np.concatenate((self.rows[first:], self.rows[:first])) if first else self.rows
 
     # Columns that are worked out when they are asked for, and mended when rows change
 
@@ -156,6 +157,17 @@ class Table:
             return numbers
 
         column: Ints = self.remembered(key, make, mend, of_node)
+        return column
+
+    def reckoned(self, key: Hashable, of_rows: Callable[[Ints], Ints]) -> Ints:
+        """A number of each row, reckoned for many rows at once: for all at first, then for those that change."""
+
+        def mend(numbers: Ints, changed: set[int]) -> Ints:
+            rows = np.fromiter(changed, dtype=np.int64, count=len(changed))
+            numbers[rows] = of_rows(rows)
+            return numbers
+
+        column: Ints = self.remembered(key, lambda: of_rows(self.rows), mend)
         return column
 
     def scalar(self, name: str) -> tuple[Ints, Ints]:

@@ -12,9 +12,11 @@ isPodWorthRequeuing`, and the methods `isSchedulableAfter...` in `pkg/scheduler/
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kubedev.api.objects import Node, Pod
+from kubedev.api.values import Same
 from kubedev.scheduler.queue.cluster_events import ActionType, ClusterEvent
 from kubedev.scheduler.queue.queued_pod import QueuedPod
 
@@ -107,6 +109,12 @@ def hint_map(registered: Iterable[tuple[str, Iterable[RegisteredEvent]]]) -> Hin
 
 def is_of_interest(hints: HintMap, event: ClusterEvent) -> bool:
     """Whether any plugin wants to hear of such events. Go: `PriorityQueue.isEventOfInterest`."""
+    return _is_of_interest(Same(hints), event)
+
+
+@lru_cache(maxsize=1024)  # asked at every event, of a few kinds of them
+def _is_of_interest(of_hints: Same[HintMap], event: ClusterEvent) -> bool:
+    hints = of_hints.value
     return event.is_wild_card or any(one.event.match(event) for one in hints)
 
 

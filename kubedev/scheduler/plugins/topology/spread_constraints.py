@@ -84,10 +84,10 @@ def default_constraints(
 
     A pod that belongs to nothing has no constraints. Go: `buildDefaultConstraints`, `DefaultSelector`.
     """
-    parsed = constraints_of(constraints, pod.labels, action)
-    selector = _default_selector(pod, context) if parsed else EVERYTHING
+    selector = _default_selector(pod, context)
     if selector.is_empty:
         return ()
+    parsed = constraints_of(constraints, pod.labels, action)
     return tuple(replace(constraint, selector=selector) for constraint in parsed)
 
 
