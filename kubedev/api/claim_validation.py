@@ -61,10 +61,12 @@ def default_device_object(found: DeviceObject) -> DeviceObject:
 
 
 def default_request(request: DeviceRequest) -> DeviceRequest:
-    """Go: `SetDefaults_DeviceRequest`."""
+    """Go: `SetDefaults_DeviceRequest`; and adminAccess is dropped, whose feature gate is alpha and off in v1.32
+    (`pkg/registry/resource/resourceclaim/strategy.go: dropDisabledDRAAdminAccessFields`).
+    """
     mode = request.allocation_mode or EXACT_COUNT
     count = 1 if mode == EXACT_COUNT and request.count == 0 else request.count
-    return replace(request, allocation_mode=mode, count=count)
+    return replace(request, allocation_mode=mode, count=count, admin_access=None)
 
 
 def validate_device_object(found: DeviceObject) -> Problems:

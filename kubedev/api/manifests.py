@@ -405,6 +405,8 @@ def notes_on(values: Values, claims: bool) -> Iterator[str]:
             yield f"{what} has neither capacity nor allocatable: no pod fits there until its kubelet reports"
     if values["kind"] == "Pod" and spec.has("resourceClaims") and not claims:
         yield f"{what} has resourceClaims, which count for nothing: {GATE_IS_OFF}"
+    if any(one.has("adminAccess") for one in requests_of(values["kind"], spec)):
+        yield f"{what} asks for adminAccess, which is dropped: the feature gate DRAAdminAccess is off in v1.32"
     account = spec.text("serviceAccountName") or spec.text("serviceAccount")
     if values["kind"] == "Pod" and account not in ("", "default"):
         yield f"{what} names the service account {account}, which counts for nothing here"
@@ -414,3 +416,9 @@ def notes_on(values: Values, claims: bool) -> Iterator[str]:
         yield f"{what} has no status.disruptionsAllowed: no pod of it may be disrupted until it is worked out"
     if values["kind"] == "DaemonSet":
         yield f"{what} makes a pod for each node that it may run on, none in this file"
+
+
+def requests_of(kind: str, spec: Fields) -> list[Fields]:
+    """The requests of a claim for devices, or of a template; none of anything else."""
+    claims = {"ResourceClaim": spec, "ResourceClaimTemplate": spec.child("spec")}
+    return claims[kind].child("devices").children("requests") if kind in claims else []

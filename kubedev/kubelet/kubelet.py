@@ -100,10 +100,10 @@ def step(state: KubeletState, event: KubeletEvent, now: float) -> Stepped:
         case ClaimsChanged(uid, claims):
             if uid in state.pods:
                 state = with_pod(state, replace(state.pods[uid], claims=claims))
-            return _try_again(state, now)
+            return _try_again(state, now, FAILED)
         case DriverRegistered(driver):
             known = tuple(dict.fromkeys((*state.drivers, driver)))
-            return _try_again(replace(state, drivers=known), now)
+            return _try_again(replace(state, drivers=known), now, FAILED)
         case PodResourcesAsked(request_id, request):
             state, told = pod_resources.answer(state, request)
             return state, (PodResourcesReply(request_id, told),)
@@ -319,11 +319,12 @@ def _start(state: KubeletState, uid: str, container: str, result: Any, now: floa
     return with_pod(state, record), (started,)
 
 
-def _try_again(state: KubeletState, now: float) -> Stepped:
-    """Look again at the pods of which a container could not start, or was held back."""
+def _try_again(state: KubeletState, now: float, reason: str = "") -> Stepped:
+    """Look again at the pods of which a container could not start (for this reason only), or was held back."""
     effects: Effects = ()
     for uid, record in state.pods.items():
-        if record.phase in ("Starting", "Running") and (record.waiting_for or record.reason):
+        waits = bool(record.waiting_for or record.reason) and reason in ("", record.reason)
+        if record.phase in ("Starting", "Running") and waits:
             state = with_pod(state, replace(state.pods[uid], waiting_for=""))
             state, more = _sync_pod(state, uid, now)
             effects += more

@@ -112,6 +112,14 @@ def test_a_template_and_a_class_are_read() -> None:
     assert all(isinstance(one, DeviceObject) for one in found.objects)
 
 
+def test_admin_access_is_dropped_with_a_note() -> None:
+    found = loaded(with_request("adminAccess: true"))
+    (claim,) = found.of_type(ResourceClaim)
+    assert claim.spec.requests[0].admin_access is None
+    dropped = "asks for adminAccess, which is dropped: the feature gate DRAAdminAccess is off in v1.32"
+    assert found.notes == (f"manifest.yaml, document 1: ResourceClaim c {dropped}",)
+
+
 def test_another_version_of_the_kind_is_not_served() -> None:
     text = refused(CLAIM.replace("v1beta1", "v1"))
     assert 'no matches for kind "ResourceClaim" in version "resource.k8s.io/v1"' in text

@@ -11,6 +11,7 @@ from kubedev.api.switches import CLAIMS_GATE
 from kubedev.cluster.history import History
 from kubedev.lab.session import Lab
 from kubedev.scheduler.configuration.loading import load_configuration
+from kubedev.scheduler.configuration.own_plugins import own_plugins
 from kubedev.scheduler.cycle import Decision, Outcome
 from kubedev.scheduler.events import Bind, BindClaims, Effect, UnreserveClaims, WatchEvent
 from kubedev.scheduler.queue.queue_transitions import Place
@@ -21,6 +22,7 @@ from kubedev.scheduler.scheduler import (
     observe,
     schedule_next,
 )
+from kubedev.scheduler.status import Code, Status
 from tests.unit.claims_world import (
     CONFIG,
     DRIVER,
@@ -268,6 +270,42 @@ def test_a_bound_pod_leaves_nothing_behind() -> None:
     state, _ = bind_finished(state, bind.pod, "n1", "", 0)
     assert not state.claim_bindings
     assert not state.listers.claims.in_flight
+
+
+def test_older_news_of_a_claim_do_not_end_what_is_assumed_of_it() -> None:
+    """The watch shows changes one after another; the scheduler has just written a newer state of the claim."""
+    state, _, (effect,) = turn(a_scheduler(pod("p", "c")))
+    assert isinstance(effect, BindClaims)
+    written_now = written_claim(effect)
+    state, _ = claims_finished(state, effect.pod, (written_now,), "", 0)
+    before = effect.reservations[0].claim
+    labelled = ResourceClaim.parse(
+        a_claim("c", counted()) | {"metadata": {"name": "c", "labels": {"a": "b"}}}
+    )
+    state, _ = observe(state, WatchEvent("MODIFIED", labelled, before), 0)
+    assert len(state.listers.claims.in_use()) == 1
+    state, _ = observe(state, WatchEvent("MODIFIED", written_now, labelled), 0)
+    assert not state.listers.claims.assumed
+    assert len(state.listers.claims.in_use()) == 1
+
+
+class Later:
+    """A Permit plugin that makes every pod wait."""
+
+    def permit(self, pod: Pod, node_name: str) -> Status:
+        return Status(Code.WAIT, ("later",), "Later")
+
+
+def test_a_pod_that_is_deleted_while_it_waits_for_a_permit_plugin_frees_its_devices() -> None:
+    enabled = "profiles:\n- plugins: {permit: {enabled: [{name: Later}]}}\n"
+    profile = load_configuration(HEADER + enabled, own_plugins(Later), [CLAIMS_GATE]).profiles[0]
+    state = a_scheduler(pod("p", "c")).with_profiles(profile)
+    state, _, effects = turn(state)
+    assert effects == ()
+    assert len(state.listers.claims.in_use()) == 1
+    state, _ = observe(state, WatchEvent("DELETED", pod("p", "c")), 0)
+    assert state.listers.claims.in_use() == frozenset()
+    assert not state.claim_bindings
 
 
 def test_the_plugin_stands_before_preemption_in_the_default_profile_and_only_with_its_gate() -> None:

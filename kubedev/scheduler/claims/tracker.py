@@ -57,11 +57,15 @@ class Claims:
         return tuple(self.slices[name] for name in sorted(self.slices))
 
     def seen(self, old: DeviceObject | None, new: DeviceObject | None) -> "Claims":
-        """With an object as the watch shows it, or without one that is gone. A template is nothing to a scheduler."""
+        """With an object as the watch shows it, or without one that is gone. A template is nothing to a scheduler.
+
+        What was assumed of a claim lasts until the watch has come to it: news that are older are on their way.
+        """
         one = new or old
         if isinstance(one, ResourceClaim):
-            known = changed(self.claims, one.key, new)
-            return replace(self, claims=known, assumed=changed(self.assumed, one.key, None))
+            known = replace(self, claims=changed(self.claims, one.key, new))
+            older = new is not None and self.assumed.get(one.key) not in (old, new)
+            return known if older else replace(known, assumed=changed(self.assumed, one.key, None))
         if isinstance(one, DeviceClass):
             return replace(self, classes=changed(self.classes, one.name, new))
         if isinstance(one, ResourceSlice):
