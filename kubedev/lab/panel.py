@@ -154,28 +154,42 @@ class Panel(Stage):
 
     def _follow(self) -> None:
         """Add the frames that are new; go where the lab looks, unless the page went there itself."""
-        lab = self.lab
         with self._writing:
+            while not self._followed():
+                pass  # the lab shows another run by now
+        self._links.follow(done.action for done in self.lab.actions)
+
+    def _followed(self) -> bool:
+        """Whether all frames that were added are of the run that the lab still shows; otherwise none is added."""
+        lab, history = self.lab, self.lab.history
+        try:
             steps = self._steps()
-            states = [lab.history[step].state for step in steps]
+            states = [history[step].state for step in steps]
             pairs = zip(states, self._states, strict=False)
             keep = next(
                 (i for i, (a, b) in enumerate(pairs) if a is not b), min(len(states), len(self._states))
             )
-            self._states, self._shown = states, steps
-            fields: dict[str, Any] = {"mode": self._mode(), "code": self._code(), "ghost": self._ghost(steps)}
-            looking = sum(s <= lab.position for s in steps) - 1 if lab.mode == "replay" else None
-            if keep == 0:
-                first = max(sum(s <= self._first for s in steps) - 1, 0)
-                fields |= {"since": first} if self._began else {"since": first, "begin": first}
-                self._began = True
-            if looking is not None and looking != self._looking:
-                fields["at"] = looking
-            elif looking is None and self._looking is not None:
-                fields |= {"resume": True} if keep < len(states) else {"at": len(states) - 1}
-            self._looking = looking
-            self.put(keep, [self._frame(step) for step in steps[keep:]], **fields)
-        self._links.follow(done.action for done in lab.actions)
+            frames = [self._frame(step) for step in steps[keep:]]
+        except IndexError:
+            if lab.history is history:
+                raise
+            return False
+        if lab.history is not history:
+            return False
+        self._states, self._shown = states, steps
+        fields: dict[str, Any] = {"mode": self._mode(), "code": self._code(), "ghost": self._ghost(steps)}
+        looking = sum(s <= lab.position for s in steps) - 1 if lab.mode == "replay" else None
+        if keep == 0:
+            first = max(sum(s <= self._first for s in steps) - 1, 0)
+            fields |= {"since": first} if self._began else {"since": first, "begin": first}
+            self._began = True
+        if looking is not None and looking != self._looking:
+            fields["at"] = looking
+        elif looking is None and self._looking is not None:
+            fields |= {"resume": True} if keep < len(states) else {"at": len(states) - 1}
+        self._looking = looking
+        self.put(keep, frames, **fields)
+        return True
 
     def _code(self) -> str:
         return "\n".join(line_of_code(done.action) for done in self.lab.actions)

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
-from threading import Thread
+from threading import Thread, current_thread
 from typing import Any
 
 import ipywidgets as widgets
@@ -183,6 +183,21 @@ def test_the_picture_starts_over_with_what_was_done_before_it_stood_there(lab: L
     until(lambda: len(lab.actions) == 2 and lab.state.idle)
     assert lab.node().allocatable[GPU].value() == 3
     assert not lab.state.store.pods
+
+
+def test_a_run_that_is_left_while_it_is_drawn_ends_no_picture(lab: Lab) -> None:
+    def draw(lab: Lab, step: int) -> Picture:
+        if current_thread().name == "kubedev player" and not left:
+            left.append(step)
+            lab.reset()
+        return frame(len(lab.history[step].state.messages)).picture
+
+    left: list[int] = []
+    stage = lab.show(draw)
+    until(lambda: left and len(stage.frames) == len(stage._steps()) < 5)
+    lab.plugin(GPU, 2)
+    until(lambda: len(stage.frames) == len(stage._steps()) > 5)
+    assert not stage._player.stopped
 
 
 def test_s8_a_closed_lab_keeps_its_history_and_each_cell_its_own_end(lab: Lab) -> None:
