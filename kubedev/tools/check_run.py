@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from kubedev.api.messages import AllocateRequest, Answer, Call, RpcError
-from kubedev.deviceplugin.duties.calls import Ask, Questions, odd_questions, questions
+from kubedev.deviceplugin.duties.calls import HUNG, Ask, Questions, odd_questions, questions
 from kubedev.deviceplugin.duties.seen import Asked, MemorySize, Seen, Waited
 from kubedev.tools.check_watch import WatchedPlugin
 from kubedev.tools.process_memory import listener, resident
@@ -69,7 +69,7 @@ class PluginCheck(WatchedPlugin):
     def _calls(self) -> bool:
         self._says("asks it for devices")
         self._have(questions(self.seen.resource, self._socket, self._healthy(), self._options, self._limits))
-        hung = any(getattr(asked.answer, "code", "") == "DeadlineExceeded" for asked in self.seen.asked)
+        hung = self._hung()
         if self._healthy() and not hung and not self._gone():
             self._says("allocates a thousand times")
             self._allocate_many()
@@ -82,14 +82,16 @@ class PluginCheck(WatchedPlugin):
             self._pump(0.2)
             if self._gone():
                 self._registration(self._limits.register)
+        if self.seen.stream_ends:  # does it register again by itself?
+            self._wait(lambda: all(end.again for end in self.seen.stream_ends), self._limits.renamed)
         return True
 
     def _restart(self) -> bool:
+        had_healthy = bool(self._healthy())
         self._enter("own socket")
         self._remove_own_socket()
         self._enter("restart")
         self._says("restarts the kubelet")
-        had_healthy = bool(self._healthy())
         self._die()
         self._pump(1)
         self._kubelet.appear()
@@ -104,7 +106,7 @@ class PluginCheck(WatchedPlugin):
         if had_healthy and not self._healthy():
             healthy = self._wait(lambda: bool(self._healthy()), self._limits.restart)
             self._saw(waited=replace(healthy, what="healthy again"))
-        if devices := self._healthy():
+        if (devices := self._healthy()) and not self._hung():
             self._ask((self._allocate("after restart", devices[0].id),))
 
     def _silent(self) -> bool:
@@ -128,7 +130,7 @@ class PluginCheck(WatchedPlugin):
         if self._keeper is None or not self._running:
             return False
         self._says("ends it")
-        self._ending = True
+        self._ending, self._followed = True, 0
         self._keeper.signal(signal.SIGTERM)
         waited = self._wait(lambda: not self._running, self._limits.end)
         self._saw(waited=replace(waited, what="end"))
@@ -163,7 +165,7 @@ class PluginCheck(WatchedPlugin):
             answer = client.call(ask.call) if client else RpcError("Unavailable", "it is not connected")
             if isinstance(answer, RpcError):
                 self._pump(0.2)
-                if self._client is client and not self._gone() and answer.code != "DeadlineExceeded":
+                if self._client is client and not self._gone() and answer.code != HUNG:
                     self._saw(asked=Asked("many", ask.call, answer))
                 return
             if done % CHUNK == 0:
@@ -197,6 +199,10 @@ class PluginCheck(WatchedPlugin):
         if waited.came:
             self._wait(lambda: self._listed_now(), self._limits.list)
         return waited
+
+    def _hung(self) -> bool:
+        """Whether a call was not answered at all: it is not waited for twice."""
+        return any(getattr(asked.answer, "code", "") == HUNG for asked in self.seen.asked)
 
     def _die(self) -> None:
         self._followed = 0

@@ -66,6 +66,7 @@ class WatchedPlugin:
         self._options = DevicePluginOptions()
         self._socket = ""
         self._streams, self._followed, self._followed_at = 0, 0, 0.0
+        self._followed_process = 0
         self._processes = 0
         self._running = self._ending = False
 
@@ -132,8 +133,10 @@ class WatchedPlugin:
     def _pump(self, seconds: float) -> None:
         """Take what comes for some seconds, or only what is there."""
         until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0 or not self._inbox.empty():
-            self._take(max(left, 0))
+        while (left := until - time.monotonic()) > 0:
+            self._take(left)
+        for _ in range(self._inbox.qsize()):
+            self._take(0)
 
     def _take(self, seconds: float) -> None:
         try:
@@ -146,13 +149,14 @@ class WatchedPlugin:
             case LetIn():
                 self._let_in(event)
             case ListCame(stream, devices, at, inflow):
-                counts = stream == self._streams and not self._ending
-                if counts and len(self.seen.listed) < MOST_LISTS:
+                if stream == self._streams and not self._ending:
+                    self.seen = replace(self.seen, listed=self.seen.listed[: MOST_LISTS - 1])
                     since = at - self._followed_at
                     self._saw(listed=Listed(devices, stream, since, self._stage, self._processes))
                 inflow.handled()
             case StreamEnded(stream, error):
-                if stream == self._followed and not self._ending:
+                lives = not self._gone() and self._processes == self._followed_process
+                if stream == self._followed and lives and not self._ending:
                     self._saw(stream_ends=StreamEnd(error, self._stage, stream))
             case ("failed", why):
                 raise CannotRunError(f"{self._command[0]}: {why}")
@@ -177,13 +181,19 @@ class WatchedPlugin:
         if event.request.resource_name != self.seen.resource:
             self._kubelet.follow(event.client, 0)
             return
-        ends = self.seen.stream_ends
-        self.seen = replace(self.seen, stream_ends=tuple(replace(end, again=True) for end in ends))
+        ends = (replace(end, again=end.again or self._answers_to(end.stage)) for end in self.seen.stream_ends)
+        self.seen = replace(self.seen, stream_ends=tuple(ends))
         self._client, self._options = event.client, event.options or DevicePluginOptions()
         self._socket = self._kubelet.socket_of(event.request)
         self._streams += 1
         self._followed, self._followed_at = self._streams, time.monotonic()
+        self._followed_process = self._processes
         self._kubelet.follow(event.client, self._streams)
+
+    def _answers_to(self, stage: str) -> bool:
+        """Whether a registration now can come of what was at that stage, and not of what was done to it since."""
+        undisturbed = ("start", "calls", "unknown", "empty")
+        return stage == self._stage or (stage in undisturbed and self._stage in undisturbed)
 
     def _ended(self, code: int) -> None:
         self._running = False
@@ -192,7 +202,8 @@ class WatchedPlugin:
         time.sleep(0.05)  # for its last words
         self._saw(ended=Ended(self._stage, code, " / ".join(_telling(self.words()))))
         ends = self.seen.stream_ends  # the stream ended with it
-        self.seen = replace(self.seen, stream_ends=tuple(end for end in ends if end.again))
+        kept = tuple(end for end in ends if end.again or end.stage != self._stage)
+        self.seen = replace(self.seen, stream_ends=kept)
 
 
 def _telling(words: Sequence[str]) -> list[str]:

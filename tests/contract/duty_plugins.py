@@ -195,6 +195,20 @@ class NoList(Plugin):
         yield from ()
 
 
+class ReturnsFromList(Plugin):
+    def list_and_watch(self, request: Any, context: Any) -> Iterator[Any]:
+        yield pb.ListAndWatchResponse(devices=self.devices())
+
+
+class OneAtATime(Plugin):
+    def allocate(self, request: Any, context: Any) -> Any:
+        if not self.lock.acquire(blocking=False):
+            context.abort(grpc.StatusCode.INTERNAL, "busy")
+        time.sleep(0.2)
+        self.lock.release()
+        return super().allocate(request, context)
+
+
 class LargeList(Plugin):
     def devices(self) -> list[Any]:
         return [self.device(f"{number:06d}{'x' * 57}") for number in range(70_000)]
@@ -250,6 +264,15 @@ class Ends(Plugin):
     def list_and_watch(self, request: Any, context: Any) -> Iterator[Any]:
         yield from super().list_and_watch(request, context)
         os._exit(1)
+
+
+class EmptyFirstAndLast(Plugin):
+    """Begins and ends its stream with an empty list."""
+
+    def list_and_watch(self, request: Any, context: Any) -> Iterator[Any]:
+        yield pb.ListAndWatchResponse()
+        yield from super().list_and_watch(request, context)
+        yield pb.ListAndWatchResponse()
 
 
 class WithoutDevices(Plugin):

@@ -124,7 +124,10 @@ def test_a_plugin_like_the_sample_has_warnings_at_most() -> None:
     ("odd", "warnings"),
     [
         (duty_plugins.DiesOfNothing, {"allocate-empty"}),
-        (duty_plugins.Ends, {"kubelet-restart", "kubelet-silent", "own-socket"}),
+        pytest.param(
+            duty_plugins.Ends, {"kubelet-restart", "kubelet-silent", "own-socket"}, marks=pytest.mark.slow
+        ),
+        (duty_plugins.EmptyFirstAndLast, set()),
         (duty_plugins.WithoutDevices, {"list-at-once"}),
     ],
 )
@@ -143,6 +146,8 @@ FAULTS = {
     duty_plugins.PercentEndpoint: "endpoint",
     duty_plugins.NoOptions: "options",
     duty_plugins.NoList: "list-at-once",
+    duty_plugins.ReturnsFromList: "list-stream",
+    duty_plugins.OneAtATime: "allocate-together",
     duty_plugins.LargeList: "message-size",
     duty_plugins.ForgetsIds: "same-ids",
     duty_plugins.AnswersEachDevice: "one-answer",
@@ -160,6 +165,8 @@ SHORTER = {
     duty_plugins.PercentEndpoint: Limits(renamed=1),
     duty_plugins.NoOptions: Limits(renamed=1),
     duty_plugins.NoList: Limits(list=1),
+    duty_plugins.ReturnsFromList: Limits(own_socket=1, allocations=10, held=0.5, renamed=2),
+    duty_plugins.OneAtATime: Limits(own_socket=1, allocations=10, held=0.5),
     duty_plugins.Deaf: Limits(own_socket=0.5, allocations=100, restart=3),
     duty_plugins.GivesUp: Limits(own_socket=0.5, allocations=100, held=0.5, restart=3),
     duty_plugins.Stays: Limits(own_socket=0.5, allocations=100, held=0.5, end=3),

@@ -1,7 +1,9 @@
 """The duties of device plugins, judged in memory: no socket, no process and no clock."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 
@@ -39,6 +41,8 @@ from kubedev.deviceplugin.duties.seen import Ended, MemorySize, StreamEnd, Waite
 from kubedev.deviceplugin.plugin import Plugin, answer, make_devices
 from kubedev.kubelet.devices.devices import DeviceManagerState
 from kubedev.kubelet.devices.registration import register
+from kubedev.tools.check_report import as_json, as_junit, outcome
+from kubedev.wire.memory import MemoryPlugin, MemoryTransport
 
 GPU = "example.com/gpu"
 BOTH = DevicePluginOptions(pre_start_required=True, get_preferred_allocation_available=True)
@@ -103,6 +107,40 @@ def test_each_duty_says_what_it_asks_whence_and_what_to_do() -> None:
 
 def test_nothing_seen_breaks_nothing_but_registering() -> None:
     assert not_kept(Seen(GPU)) == {"registers": "broken"}
+
+
+def test_a_plugin_of_the_memory_transport_is_judged_by_the_same_duties() -> None:
+    transport = MemoryTransport("/plugins")
+    plugin = MemoryPlugin(Plugin(GPU, DEVICES), transport)
+    said: list[RegisterRequest] = []
+    lists: list[tuple[Device, ...]] = []
+    transport.listen(lambda request, reply: (said.append(request), reply(None))[1])
+    plugin.start()
+    client = transport.connect(plugin.socket)
+    client.list_and_watch(lists.append, lambda _: None)
+    plugin.set_health("d0", False)
+    plugin.set_health("d0", True)
+    options = client.call(Call(GPU, plugin.socket, "GetDevicePluginOptions"))
+    assert isinstance(options, DevicePluginOptions)
+    seen = observe(said[0], None, options, lists, client.call)
+    assert not_kept(seen) == {}
+    assert {v.duty.key for v in judged(DUTIES, seen) if v.outcome == "ok"} >= {
+        "allocate-all",
+        "preferred-choice",
+        "health",
+    }
+
+
+def test_reports_hold_whatever_a_plugin_says() -> None:
+    strange = '\x1b[31m\x00\udcff\ufffe<&>"\n'
+    seen = replace(Seen(strange), ended=(Ended("start", 1, strange),))
+    verdicts = judged(DUTIES, seen)
+    suite = ElementTree.fromstring(as_junit(strange, verdicts))
+    failures = [case.find("failure") for case in suite]
+    assert [failure.get("message") for failure in failures if failure is not None]
+    report = json.loads(as_json(strange, verdicts, [strange]))
+    assert report["resource"] == strange
+    assert report["outcome"] == outcome(verdicts) == "broken"
 
 
 # Registration
@@ -373,7 +411,7 @@ def test_no_time_to_wait_breaks_no_duty() -> None:
         for what in ("own socket", "restart", "renamed", "silent", "again", "end")
     )
     outcomes = not_kept(replace(seen_of(), started=True, waited=waited, left=()))
-    assert outcomes == {"own-socket": "warning", "ends": "warning"}
+    assert outcomes == {"own-socket": "warning"}
 
 
 def test_a_plugin_that_ends_with_its_kubelet_is_started_again_by_a_daemon_set() -> None:

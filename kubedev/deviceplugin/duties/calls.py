@@ -20,13 +20,14 @@ from kubedev.api.messages import (
 )
 from kubedev.deviceplugin.duties.seen import LIMITS, Asked, Limits
 
-__all__ = ["NEVER_LISTED", "Ask", "Questions", "ask_all", "odd_questions", "questions"]
+__all__ = ["HUNG", "NEVER_LISTED", "Ask", "Questions", "ask_all", "odd_questions", "questions"]
 
 NEVER_LISTED = "kubedev-never-listed"
 TOGETHER = 8  # so many calls of Allocate come at once
 ONE_BY_ONE = 16  # so many devices are allocated each by itself
 
 HUNG = "DeadlineExceeded"
+"""The code of a call that was not answered in time."""
 
 
 @dataclass(frozen=True, slots=True)

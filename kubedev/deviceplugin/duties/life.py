@@ -14,6 +14,7 @@ ODD = ("unknown", "empty")
 NOT_COME = "it did not come to it"
 LEAK = 64 << 20  # bytes in 1,000 calls: more than such a pod's memory limit leaves
 GROWTH = 2 << 20
+SOON = 5.0  # seconds
 
 
 def _stays_up(seen: Seen) -> Finding:
@@ -92,7 +93,7 @@ def _memory(seen: Seen) -> Finding:
             f"after {seen.memory[-1].allocations if seen.memory else 0} calls Allocate failed: {many[0]}"
         )
     if len(seen.memory) < 3:
-        return not_tried(NOT_COME)
+        return not_tried("its memory was not seen often enough")
     first, middle, last = seen.memory[0], seen.memory[len(seen.memory) // 2], seen.memory[-1]
     grown, late = last.resident - first.resident, last.resident - middle.resident
     text = f"{last.resident / 2**20:.0f} MiB after {last.allocations} calls"
@@ -182,13 +183,15 @@ def _ends(seen: Seen) -> Finding:
         return not_tried(NOT_COME if seen.started else "it was not started here")
     if not waited.came:
         text = f"it still ran {waited.seconds:.0f} s after SIGTERM"
+        if waited.cut and waited.seconds < SOON:
+            return not_tried("there was no time to wait for it")
         return (
             warning(f"{text}; there was no time to wait longer")
             if waited.cut
             else broken(f"{text}, and was killed")
         )
     text = f"it ended {waited.seconds:.1f} s after SIGTERM"
-    return warning(text) if waited.seconds > 5 else fine(text)
+    return warning(text) if waited.seconds > SOON else fine(text)
 
 
 def _left(seen: Seen) -> Finding:
