@@ -57,6 +57,7 @@ class KubeletWire:
         self._ids = ids
         self._replies: dict[int, Reply] = {}
         self._connections: list[_Connection] = []
+        self._asked: dict[int, _Connection] = {}
         self._held: list[tuple[str, KubeletEvent]] = []
         self._agents: dict[int, Callable[[PodResourcesAnswer], None]] = {}
         self._listeners: list[Listener] = []
@@ -73,6 +74,7 @@ class KubeletWire:
                     self._agents.pop(request_id)(told)
             case Ask(call_id, call):
                 connection = self._dial(call.socket) if call.method == "Dial" else self._newest(call.socket)
+                self._asked[call_id] = connection
                 connection.client.ask(call, lambda answer: self._tell(Answered(call_id, answer)))
             case OpenStream(number, _, socket):
                 self.follow(number, socket)
@@ -134,6 +136,8 @@ class KubeletWire:
 
     def handled(self, event: KubeletEvent) -> None:
         """An event that was told has been applied: the next list of that stream may come."""
+        if isinstance(event, Answered):
+            self._asked.pop(event.call_id, None)
         if isinstance(event, ListReceived):
             for connection in self._connections:
                 if connection.number == event.client and connection.inflow:
@@ -163,6 +167,7 @@ class KubeletWire:
         self._listeners.clear()
         self._replies.clear()
         self._agents.clear()
+        self._asked.clear()
         for connection in list(self._connections):
             self._close(connection)
 
@@ -176,8 +181,10 @@ class KubeletWire:
             raise
 
     def _dial(self, socket: str) -> _Connection:
-        """A new connection; older ones to the same socket stay open only while a stream is on them."""
-        for connection in [c for c in self._connections if c.socket == socket and c.number is None]:
+        """A new connection; older ones to the same socket stay open only while a stream or a call is on them."""
+        asked = list(self._asked.values())
+        older = [c for c in self._connections if c.socket == socket and c.number is None]
+        for connection in [c for c in older if not any(c is one for one in asked)]:
             self._close(connection)
         real = posixpath.join(self._transport.directory, posixpath.relpath(socket, self._socket_dir))
         self._connections.append(_Connection(self._transport.connect(posixpath.normpath(real)), socket))

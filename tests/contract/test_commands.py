@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from kubedev.wire.owned import owned_folder, sweep
-from kubedev.wire.sockets import private_directory
+from kubedev.wire.sockets import CHECKPOINT, private_directory
 from tests.contract.harness import PATIENCE
 from tests.contract.program import STARTED
 from tests.lab_server import MARK, left_over
@@ -361,6 +361,36 @@ def test_r6_a_kubelet_in_a_folder_that_is_read_only(place: Place, read_only: Pat
     is_said(ran, 1, "kubedev kubelet: ", "Choose")
     assert list(read_only.iterdir()) == before
     assert list((place.folder / "d").glob("*")) == []
+
+
+@pytest.mark.parametrize("what", ["config", "checkpoint", "folder"])
+def test_r6_what_may_not_be_read_is_named(place: Place, what: str) -> None:
+    folder = place.folder / "d"
+    folder.mkdir()
+    closed = {"config": place.folder / "k.yaml", "checkpoint": folder / CHECKPOINT, "folder": folder}[what]
+    closed.touch()
+    closed.chmod(0)
+    ran = in_closed_folder(place, place.folder, "kubelet --dir d" + " --config k.yaml" * (what == "config"))
+    closed.chmod(0o700)
+    is_said(ran, 1, "kubedev kubelet: ", closed.name)
+    assert not [path for path in folder.iterdir() if path.is_socket()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["run", "slides"])
+def test_r8_a_notebook_that_may_not_be_read_does_not_stop_the_others(place: Place, command: str) -> None:
+    closed, good = place.notebook("closed", "1"), place.notebook("good", "1")
+    closed.chmod(0)
+    ran = in_closed_folder(place, place.folder, f"{command} {closed.name} {good.name}")
+    is_said(ran, 1, "cannot be read: Permission denied", "good")
+    assert len(ran.stdout.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "says"), [("kubelet", 2, "--dir"), ("devices", 1, "there is no such socket")]
+)
+def test_without_arguments(place: Place, command: str, code: int, says: str) -> None:
+    is_said(place.run(command), code, says)
 
 
 def test_r11_a_plugin_waits_for_the_right_to_write(place: Place, read_only: Path) -> None:
