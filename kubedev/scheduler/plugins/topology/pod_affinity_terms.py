@@ -5,9 +5,11 @@ Go: `pkg/scheduler/framework/types.go: AffinityTerm, NewPodInfo`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kubedev.api.objects import Pod
-from kubedev.api.selectors import PodAffinity, PodAffinityTerm
+from kubedev.api.selectors import Affinity, PodAffinity, PodAffinityTerm
+from kubedev.api.values import Same
 from kubedev.scheduler.selectors.labels import (
     NOTHING,
     Selector,
@@ -101,15 +103,18 @@ def matches_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
 
 def parse_affinity_terms(pod: Pod) -> AffinityTerms:
     """Parse all of a pod's affinity and anti-affinity terms."""
-    if pod.affinity is None:
-        return NO_TERMS
-    attract = pod.affinity.pod_affinity or PodAffinity()
-    repel = pod.affinity.pod_anti_affinity or PodAffinity()
+    return NO_TERMS if pod.affinity is None else _terms(Same(pod.affinity), pod.namespace)
+
+
+@lru_cache(maxsize=1024)  # a pod is asked again and again, and pods of one template share their affinity
+def _terms(of_affinity: Same[Affinity], namespace: str) -> AffinityTerms:
+    attract = of_affinity.value.pod_affinity or PodAffinity()
+    repel = of_affinity.value.pod_anti_affinity or PodAffinity()
     errors: list[str] = []
 
     def parse(name: str, terms: Sequence[tuple[PodAffinityTerm, int]]) -> tuple[AffinityTerm, ...]:
         try:
-            return tuple(_parse(pod, term, weight) for term, weight in terms)
+            return tuple(_parse(namespace, term, weight) for term, weight in terms)
         except SelectorError as error:
             errors.append(f"{name}: {error}")
             return ()
@@ -123,12 +128,12 @@ def parse_affinity_terms(pod: Pod) -> AffinityTerms:
     )
 
 
-def _parse(pod: Pod, term: PodAffinityTerm, weight: int) -> AffinityTerm:
+def _parse(namespace: str, term: PodAffinityTerm, weight: int) -> AffinityTerm:
     only_own = not term.namespaces and term.namespace_selector is None
     return AffinityTerm(
         topology_key=term.topology_key,
         selector=from_label_selector(term.label_selector),
-        namespaces=frozenset((pod.namespace,) if only_own else term.namespaces),
+        namespaces=frozenset((namespace,) if only_own else term.namespaces),
         namespace_selector=from_label_selector(term.namespace_selector),
         weight=weight,
     )
