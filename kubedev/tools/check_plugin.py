@@ -27,7 +27,9 @@ __all__ = ["filled", "main"]
 NAME = "kubedev check-plugin"
 EPILOG = """{dir} in the command is the socket directory, {socket} the path of its kubelet.sock. The plugin is started
 several times, without standard input. A plugin that knows only /var/lib/kubelet/device-plugins is tried on a machine
-without a kubelet with --running, or in a container or mount namespace where {dir} is mounted there."""
+without a kubelet with --running, or in a container or mount namespace where {dir} is mounted there.
+
+exit status: 0 where it keeps its duties (warnings or not), 1 where it breaks one, 2 where it could not be tried"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -161,7 +161,8 @@ def _on_change(seen: Seen) -> Finding:
         for before, after in pairwise(seen.listed)
     )
     if same:
-        return warning(f"the same list came again, {same} times: each makes the kubelet write its checkpoint")
+        times = "once" if same == 1 else f"{same} times"
+        return warning(f"the same list came again, {times}: each makes the kubelet write its checkpoint")
     return fine("no list came without a change")
 
 
