@@ -78,6 +78,11 @@ def test_values_of_different_types_are_not_equal_and_that_is_no_error() -> None:
         (f"{GPU}.numa + 9223372036854775807 > 0", "integer overflow"),
         (f"{GPU}.model", "CEL result of type string could not be converted to bool"),
         (f"[1][{GPU}.numa] == 1", "index out of bounds: 1"),
+        ("int(device.driver) == 1", "cannot convert 'gpu.example.com' to int"),
+        (f'int("{"9" * 5000}") == 1', "cannot convert '9999"),
+        ('int("9223372036854775808") == 1', "integer overflow"),
+        ('quantity("much") == quantity("1")', "quantities must match the regular expression"),
+        ('semver("1.0") == semver("1.0.0")', "Invalid Semantic Version"),
     ],
 )
 def test_what_cannot_be_said_of_the_device_is_an_error(expression: str, error: str) -> None:
@@ -109,6 +114,8 @@ def test_what_decides_counts_more_than_an_error() -> None:
         ("has(device)", "invalid argument to has()", 4),
         ("1.exists(x, x)", "cannot be range of a comprehension", 1),
         ("9223372036854775808 > 0", "invalid int literal", 1),
+        ("9" * 5000 + " > 0", "invalid int literal", 1),
+        ("9" * 5000 + "u > 0u", "invalid uint literal", 1),
         ('"never ends', "token recognition error", 1),
         ("true ? 1", "Syntax error: expected ':'", 9),
         ("while", "reserved identifier: while", 1),
@@ -137,6 +144,24 @@ def test_a_selector_has_to_be_true_or_false(expression: str, of: str) -> None:
 def test_what_is_nested_too_deeply_is_refused(deep: str) -> None:
     with pytest.raises(CompileError, match="expression recursion limit exceeded"):
         compile_selector(deep)
+
+
+def test_what_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubedev.api.cel.evaluation.MAX_COST", 10_000)
+    many = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"
+    nested = "true"
+    for depth in range(7):
+        nested = f"{many}.all(x{depth}, {nested})"
+    with pytest.raises(EvaluationError, match="operation cancelled: actual cost limit exceeded"):
+        matches(f"{nested} || true")
+
+
+def test_what_grows_too_long_is_given_up() -> None:
+    grown = "x40 == device.driver"
+    for depth in range(40, 0, -1):
+        grown = f"cel.bind(x{depth}, x{depth - 1} + x{depth - 1}, {grown})"
+    with pytest.raises(EvaluationError, match="operation cancelled: actual cost limit exceeded"):
+        matches(f"cel.bind(x0, device.driver, {grown}) || true")
 
 
 def test_a_long_list_of_conditions_is_not_deep() -> None:

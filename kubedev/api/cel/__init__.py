@@ -4,8 +4,8 @@
 Modules: `lexer`, `syntax` (the tree and its parser), `types`, `functions` (what can be called), `checker`,
 `evaluation`, `semver`, `selector`.
 
-Left out: the cost limits, optional values (`.?`), comprehensions with two variables, and the functions on dates,
-URLs, IP addresses, regular expressions, formats and sets.
+Left out: the estimate of what an expression costs before it is asked, optional values (`.?`), comprehensions with two
+variables, and the functions on dates, URLs, IP addresses, regular expressions, formats and sets.
 
 Go: `k8s.io/dynamic-resource-allocation/cel/compile.go`, `github.com/google/cel-go`.
 """

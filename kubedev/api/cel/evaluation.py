@@ -5,9 +5,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import count
 from typing import Any
 
-from kubedev.api.cel.functions import FUNCTIONS, METHODS, EvaluationError, found_in
+from kubedev.api.cel.functions import FUNCTIONS, MAX_COST, METHODS, CostError, EvaluationError, found_in
 from kubedev.api.cel.syntax import (
     Bind,
     Call,
@@ -21,14 +22,26 @@ from kubedev.api.cel.syntax import (
 )
 from kubedev.api.cel.types import has_type, type_of
 
-__all__ = ["evaluate"]
+__all__ = ["value_of"]
 
 Scope = Mapping[str, Any]
 NO_SUCH_OVERLOAD = "no such overload"
+STEPS = "@steps"
+"""Where a scope counts them: no variable has such a name."""
+
+
+def value_of(found: Expression, variables: Scope) -> Any:
+    """The value of a checked expression with these variables. Raises EvaluationError where it has none."""
+    try:
+        return evaluate(found, {**variables, STEPS: count(1)})
+    except CostError:
+        raise EvaluationError("operation cancelled: actual cost limit exceeded") from None
 
 
 def evaluate(found: Expression, scope: Scope) -> Any:
-    """The value of a checked expression with these variables. Raises EvaluationError where it has none."""
+    """The value of a part of an expression."""
+    if next(scope[STEPS]) > MAX_COST:
+        raise CostError
     return EVALUATIONS[type(found)](found, scope)
 
 

@@ -6,6 +6,7 @@ evaluation calls. Go: `cel-go/common/stdlib/standard.go`, `k8s.io/apiserver/pkg/
 
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any, NamedTuple
@@ -33,11 +34,31 @@ from kubedev.api.cel.types import (
 from kubedev.api.int64 import MAX_INT64, fits_int64
 from kubedev.api.quantity import Quantity
 
-__all__ = ["FUNCTIONS", "METHODS", "EvaluationError", "Overload", "are_equal", "found_in"]
+__all__ = [
+    "FUNCTIONS",
+    "MAX_COST",
+    "METHODS",
+    "CostError",
+    "EvaluationError",
+    "Overload",
+    "are_equal",
+    "found_in",
+]
 
 
 class EvaluationError(ValueError):
     """An expression that has no value for what it was asked of; the text is CEL's."""
+
+
+class CostError(Exception):
+    """An evaluation takes too long, or too much; no `||` goes on after that."""
+
+
+MAX_COST = 1_000_000
+"""The steps that an evaluation may take, and the length of what it puts together; Kubernetes counts more finely.
+
+Go: `CELSelectorExpressionMaxCost`.
+"""
 
 
 class Overload(NamedTuple):
@@ -48,6 +69,7 @@ class Overload(NamedTuple):
     call: Callable[..., Any]
 
 
+WHOLE = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
 PLAIN = (str, int, bool)
 """Types of values that Python compares as CEL does, among their own."""
 
@@ -105,6 +127,13 @@ def whole(calculate: Callable[[int, int], int]) -> Callable[[int, int], int]:
         return in_range(calculate(int(one), int(other)), type(one))
 
     return call
+
+
+def together(one: Any, other: Any) -> Any:
+    """Two texts or lists as one."""
+    if len(one) + len(other) > MAX_COST:
+        raise CostError
+    return one + other
 
 
 def quotient(one: int, other: int) -> int:
@@ -166,7 +195,7 @@ def as_integer(quantity: Quantity) -> int:
 def to_int(value: Any) -> int:
     if isinstance(value, float) and not (math.isfinite(value) and abs(value) < MAX_INT64):
         raise EvaluationError("integer overflow")
-    if isinstance(value, str) and not (value.lstrip("+-").isdecimal() and value.isascii()):
+    if isinstance(value, str) and not WHOLE.fullmatch(value):
         raise EvaluationError(f"cannot convert {value!r} to int")
     return in_range(int(value), int)
 
@@ -181,7 +210,7 @@ def to_string(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(int(value) if isinstance(value, int) else value)
 
 
-def same(name: str, types: tuple[Type, ...], result: Type | None, call: Callable[..., Any]) -> list[Overload]:
+def same(types: tuple[Type, ...], result: Type | None, call: Callable[..., Any]) -> list[Overload]:
     """Overloads of two values of one type each; without a result they give their own type."""
     return [Overload((of, of), result or of, call) for of in types]
 
@@ -195,7 +224,7 @@ def ordered(compare: Callable[[Any, Any], bool]) -> list[Overload]:
 def arithmetic(
     calculate: Callable[[int, int], int], of_doubles: Callable[[float, float], float]
 ) -> list[Overload]:
-    return [*same("", (INT, UINT), None, whole(calculate)), Overload((DOUBLE, DOUBLE), DOUBLE, of_doubles)]
+    return [*same((INT, UINT), None, whole(calculate)), Overload((DOUBLE, DOUBLE), DOUBLE, of_doubles)]
 
 
 def compared(of: Type, compare: Callable[[Any, Any], int]) -> dict[str, Overload]:
@@ -226,12 +255,12 @@ FUNCTIONS: Mapping[str, list[Overload]] = {
     ],
     "_+_": [
         *arithmetic(operator.add, operator.add),
-        *same("", (STRING, BYTES, list_of(A)), None, operator.add),
+        *same((STRING, BYTES, list_of(A)), None, together),
     ],
     "_-_": arithmetic(operator.sub, operator.sub),
     "_*_": arithmetic(operator.mul, operator.mul),
     "_/_": arithmetic(quotient, ratio),
-    "_%_": same("", (INT, UINT), None, whole(remainder)),
+    "_%_": same((INT, UINT), None, whole(remainder)),
     "-_": [
         Overload((INT,), INT, lambda number: in_range(-number, int)),
         Overload((DOUBLE,), DOUBLE, operator.neg),
@@ -254,9 +283,9 @@ FUNCTIONS: Mapping[str, list[Overload]] = {
 OF_QUANTITIES, OF_VERSIONS = compared(QUANTITY, Quantity.cmp), compared(SEMVER, Semver.compare)
 
 METHODS: Mapping[str, list[Overload]] = {
-    "startsWith": same("", (STRING,), BOOL, str.startswith),
-    "endsWith": same("", (STRING,), BOOL, str.endswith),
-    "contains": same("", (STRING,), BOOL, str.__contains__),
+    "startsWith": same((STRING,), BOOL, str.startswith),
+    "endsWith": same((STRING,), BOOL, str.endswith),
+    "contains": same((STRING,), BOOL, str.__contains__),
     "lowerAscii": [Overload((STRING,), STRING, str.lower)],
     "upperAscii": [Overload((STRING,), STRING, str.upper)],
     "trim": [Overload((STRING,), STRING, str.strip)],

@@ -56,6 +56,9 @@ ESCAPE = re.compile(
     re.DOTALL,
 )
 NAMED = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
+MOST_DIGITS = 20
+"""No number of 64 bits has more."""
+TOO_LARGE = 1 << 65
 CONSTANTS = {"true": True, "false": False, "null": None}
 
 
@@ -85,7 +88,8 @@ def word(kind: str, text: str, at: int) -> Token:
 def number(text: str, at: int) -> int:
     """A whole number; 2^63 is left to whoever puts a minus before it."""
     digits = text.rstrip("uU")
-    value = int(digits, 16) if digits.startswith("0x") else int(digits)
+    base = 16 if digits.startswith("0x") else 10
+    value = int(digits, base) if len(digits.lstrip("0x")) <= MOST_DIGITS else TOO_LARGE
     if digits != text:
         if value >= 1 << 64:
             raise CompileError("Syntax error: invalid uint literal", at)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from kubedev.api.cel.checker import type_of_expression
-from kubedev.api.cel.evaluation import evaluate
+from kubedev.api.cel.evaluation import value_of
 from kubedev.api.cel.functions import EvaluationError
 from kubedev.api.cel.lexer import CompileError
 from kubedev.api.cel.semver import Semver
@@ -40,7 +40,7 @@ class Selector:
     def matches(self, view: View) -> bool:
         """Whether it is true of a device. Raises EvaluationError where that cannot be said. Go: `DeviceMatches`."""
         try:
-            result = evaluate(self.tree, {"device": view})
+            result = value_of(self.tree, {"device": view})
         except RecursionError:
             raise EvaluationError(TOO_DEEP) from None
         if not isinstance(result, bool):
@@ -67,7 +67,7 @@ def compile_selector(expression: str) -> Selector:
 
 def view_of(driver: str, device: BasicDevice) -> View:
     """What expressions can see of a driver's device. Raises EvaluationError for an attribute without a value."""
-    attributes = {name: value_of(name, one) for name, one in device.attributes.items()}
+    attributes = {name: attribute_value(name, one) for name, one in device.attributes.items()}
     return {
         "driver": driver,
         "attributes": by_domain(attributes, driver),
@@ -75,7 +75,7 @@ def view_of(driver: str, device: BasicDevice) -> View:
     }
 
 
-def value_of(name: str, attribute: DeviceAttribute) -> Any:
+def attribute_value(name: str, attribute: DeviceAttribute) -> Any:
     """An attribute's value as CEL has it, or EvaluationError. Go: `getAttributeValue`."""
     if not attribute.kind:
         raise EvaluationError(f"attribute {name}: unsupported attribute value")
