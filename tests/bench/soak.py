@@ -4,8 +4,9 @@
     python -m tests.bench.soak --minutes 20
 
 Prints a line each half minute: what was done, the steps of the history, resident memory, threads, open descriptors.
-Memory first fills the history (`kubedev.cluster.history.ROOM`); from then on it is to be flat, but for the messages:
-they are dropped 20,000 at a time (`kubedev.cluster.journal.KEPT`), which is a saw of some 15 MB.
+Memory first fills the history (`kubedev.cluster.history.ROOM`), then for about as long again the messages that its
+states hold, some 20 MB. From then on it is to be flat, but for a saw of some 10 MB: messages are dropped 20,000 at a
+time (`kubedev.cluster.journal.KEPT`).
 """
 
 import argparse
