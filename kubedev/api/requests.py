@@ -5,7 +5,7 @@ Resource, calculateResource`. Init containers run one after another before the o
 peak counts; sidecars (init containers that go on running) count in every moment from their start.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -30,6 +30,7 @@ __all__ = [
     "max_lists",
     "pod_arithmetic",
     "pod_requests",
+    "summed",
 ]
 
 DEFAULT_MILLI_CPU_REQUEST = 100
@@ -205,6 +206,21 @@ class Resource:
         if name == EPHEMERAL_STORAGE:
             return self.ephemeral_storage
         return self.allowed_pod_number if name == PODS else self.scalar_resources.get(name, 0)
+
+
+def summed(resources: Sequence[Resource]) -> Resource:
+    """The sum, as `plus` one after another gives it: int64 wraps the same whenever that is done."""
+    scalars: dict[str, int] = {}
+    for one in resources:
+        for name, number in one.scalar_resources.items():
+            scalars[name] = scalars.get(name, 0) + number
+    return Resource(
+        wrap_int64(sum([one.milli_cpu for one in resources])),
+        wrap_int64(sum([one.memory for one in resources])),
+        wrap_int64(sum([one.ephemeral_storage for one in resources])),
+        wrap_int64(sum([one.allowed_pod_number for one in resources])),
+        {name: wrap_int64(number) for name, number in scalars.items()},
+    )
 
 
 def whole_numbers(quantities: ResourceList, plain: bool = False) -> Resource:

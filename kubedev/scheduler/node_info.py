@@ -6,11 +6,12 @@ out once and kept beside the pod. Go source: `pkg/scheduler/framework/types.go: 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 from kubedev.api.objects import Container, Node, Pod
-from kubedev.api.requests import Resource, calculate_resource
-from kubedev.api.values import replace
+from kubedev.api.requests import Resource, calculate_resource, summed
+from kubedev.api.values import Same, replace
 from kubedev.scheduler.plugins.topology.pod_affinity_terms import (
     NO_TERMS,
     AffinityTerms,
@@ -61,6 +62,16 @@ class PodInfo:
         )
 
 
+def pod_info(pod: Pod) -> PodInfo:
+    """A pod with what it takes: remembered, since a kubelet looks at all pods of its node at each admission."""
+    return _pod_info(Same(pod))
+
+
+@lru_cache(maxsize=4096)
+def _pod_info(of_pod: Same[Pod]) -> PodInfo:
+    return PodInfo.of(of_pod.value)
+
+
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
     """A node with its pods and sums; `generation` counts its changes.
@@ -82,10 +93,19 @@ class NodeInfo:
     @classmethod
     def of(cls, node: Node, pods: Iterable[Pod] = ()) -> Self:
         """A node with pods on it, added in their order."""
-        info = cls().with_node(node)
-        for pod in pods:
-            info = info.add_pod(pod)
-        return info
+        info, there = cls().with_node(node), tuple(map(pod_info, pods))
+        if not there:
+            return info
+        return replace(
+            info,
+            pods=there,
+            pods_with_affinity=tuple(one for one in there if one.has_affinity),
+            pods_with_required_anti_affinity=tuple(one for one in there if one.has_required_anti_affinity),
+            requested=summed([one.resource for one in there]),
+            non_zero_requested=summed([one.non_zero for one in there]),
+            used_ports=frozenset().union(*(one.ports for one in there)),
+            generation=info.generation + len(there),
+        )
 
     @property
     def name(self) -> str:
@@ -99,7 +119,7 @@ class NodeInfo:
 
     def add_pod(self, pod: Pod | PodInfo) -> Self:
         """With one pod more. Give a PodInfo where one is at hand: it saves working out the request."""
-        info = pod if isinstance(pod, PodInfo) else PodInfo.of(pod)
+        info = pod if isinstance(pod, PodInfo) else pod_info(pod)
         more = (info,)
         anti_affinity = more if info.has_required_anti_affinity else ()
         return replace(
@@ -122,7 +142,7 @@ class NodeInfo:
         info = next((found for found in self.pods if found.pod.uid == pod.uid), None)
         if info is None:
             raise KeyError(f"no corresponding pod {pod.name} in pods of node {self.name}")
-        taken = info if info.pod is pod else PodInfo.of(pod)
+        taken = info if info.pod is pod else pod_info(pod)
         return replace(
             self,
             pods=without(self.pods, info),

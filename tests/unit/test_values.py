@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedev.api.objects import Pod
+from kubedev.api.requests import Resource, summed
 from kubedev.api.values import SharedMap, replace, with_item, without_item
 from kubedev.scheduler.queue.active import ActiveQueue
 from kubedev.scheduler.queue.queued_pod import QueuedPod, less
@@ -121,3 +122,15 @@ def test_the_active_queue_forgets_pods_that_left_from_its_middle() -> None:
         queue = queue.with_pod(QueuedPod(Pod("p"), i))
     assert len(queue) == 2
     assert queue._in_heap <= 2 * 2 + 64 + 1
+
+
+huge = st.integers(-(2**63), 2**63 - 1)
+resources = st.builds(Resource, huge, huge, huge, huge, st.dictionaries(st.sampled_from("ab"), huge))
+
+
+@given(st.lists(resources, max_size=5))
+def test_resources_summed_at_once_are_those_added_one_after_another(given: list[Resource]) -> None:
+    one_by_one = Resource()
+    for one in given:
+        one_by_one = one_by_one.plus(one)
+    assert summed(given) == one_by_one
