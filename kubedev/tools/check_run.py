@@ -108,6 +108,8 @@ class PluginCheck(WatchedPlugin):
             self._saw(waited=replace(healthy, what="healthy again"))
         if (devices := self._healthy()) and not self._hung():
             self._ask((self._allocate("after restart", devices[0].id),))
+            if self._gone() and self._registration(self._limits.restart).came:
+                self._ask((self._allocate("after restart", devices[0].id),))
 
     def _silent(self) -> bool:
         self._says("restarts it once more, and does not answer")

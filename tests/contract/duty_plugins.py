@@ -204,7 +204,7 @@ class OneAtATime(Plugin):
     def allocate(self, request: Any, context: Any) -> Any:
         if not self.lock.acquire(blocking=False):
             context.abort(grpc.StatusCode.INTERNAL, "busy")
-        time.sleep(0.2)
+        time.sleep(0.5)
         self.lock.release()
         return super().allocate(request, context)
 

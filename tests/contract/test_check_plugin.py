@@ -30,6 +30,17 @@ OWN = (sys.executable, "-m", "kubedev", "plugin", "--kubelet-socket", "{socket}"
 FEW = Limits(own_socket=1, allocations=100, held=0.5)
 """Less of what takes long and is not what a test is about."""
 
+TIMED = {
+    "list-at-once",
+    "allocate-one",
+    "allocate-again",
+    "allocate-all",
+    "allocate-together",
+    "ends",
+    "memory",
+}
+"""Of these a slow machine may be warned."""
+
 
 def tried(*command: str, limits: Limits = FEW) -> dict[str, Verdict]:
     """The verdicts on a plugin, by their duties' keys; a word `DIR` of the command is the socket directory."""
@@ -99,8 +110,9 @@ def test_our_own_plugin_keeps_its_duties(place: Path) -> None:
 
 
 def test_a_plugin_written_on_grpc_alone_keeps_them_all() -> None:
-    verdicts = tried(*PLUGIN, "DIR")
-    assert of(verdicts, "broken") == of(verdicts, "warning") == {}
+    verdicts = tried(*PLUGIN, "DIR", limits=Limits(allocations=100))
+    assert of(verdicts, "broken") == {}
+    assert of(verdicts, "warning").keys() <= TIMED
     assert of(verdicts, "not applicable").keys() == {
         "cdi-names",
         "preferred-answer",
@@ -112,7 +124,7 @@ def test_a_plugin_written_on_grpc_alone_keeps_them_all() -> None:
 def test_a_plugin_like_the_sample_has_warnings_at_most() -> None:
     verdicts = tried(*PLUGIN, "DIR", "Sample")
     assert of(verdicts, "broken") == {}
-    assert of(verdicts, "warning").keys() == {
+    assert of(verdicts, "warning").keys() - TIMED == {
         "allocate-unknown",
         "list-on-change",
         "own-socket",
@@ -128,13 +140,13 @@ def test_a_plugin_like_the_sample_has_warnings_at_most() -> None:
             duty_plugins.Ends, {"kubelet-restart", "kubelet-silent", "own-socket"}, marks=pytest.mark.slow
         ),
         (duty_plugins.EmptyFirstAndLast, set()),
-        (duty_plugins.WithoutDevices, {"list-at-once"}),
+        (duty_plugins.WithoutDevices, set()),
     ],
 )
 def test_what_real_plugins_do_is_not_broken(odd: type[duty_plugins.Plugin], warnings: set[str]) -> None:
-    verdicts = tried(*PLUGIN, "DIR", odd.__name__)
+    verdicts = tried(*PLUGIN, "DIR", odd.__name__, limits=Limits(own_socket=4, allocations=100, held=0.5))
     assert of(verdicts, "broken") == {}
-    assert of(verdicts, "warning").keys() == warnings
+    assert of(verdicts, "warning").keys() - TIMED == warnings
 
 
 # One fault each
@@ -166,9 +178,9 @@ SHORTER = {
     duty_plugins.NoOptions: Limits(renamed=1),
     duty_plugins.NoList: Limits(list=1),
     duty_plugins.ReturnsFromList: Limits(own_socket=1, allocations=10, held=0.5, renamed=2),
-    duty_plugins.OneAtATime: Limits(own_socket=1, allocations=10, held=0.5),
+    duty_plugins.OneAtATime: Limits(own_socket=1, allocations=5, held=0.5),
     duty_plugins.Deaf: Limits(own_socket=0.5, allocations=100, restart=3),
-    duty_plugins.GivesUp: Limits(own_socket=0.5, allocations=100, held=0.5, restart=3),
+    duty_plugins.GivesUp: Limits(own_socket=0.5, allocations=100, held=0.5, restart=8),
     duty_plugins.Stays: Limits(own_socket=0.5, allocations=100, held=0.5, end=3),
     duty_plugins.Leaks: Limits(own_socket=0.5, allocations=500, allocating=50),
 }
