@@ -19,8 +19,8 @@ def pods_side_by_side() -> Picture:
     def container(name: str, cpu: int, **more: str) -> dict[str, object]:
         return {"name": name, "resources": {"requests": {"cpu": cpu}}, **more}
 
-    load, migrate, app = container("load", 4), container("migrate", 1), container("app", 2)
-    proxy = container("proxy", 1, restartPolicy="Always")
+    load, migrate, app = container("load", 5), container("migrate", 2), container("app", 3)
+    proxy = container("proxy", 2, restartPolicy="Always")
     orders = {"sidecar last": (load, migrate, proxy), "sidecar first": (proxy, load, migrate)}
     lives = {
         title: pod_arithmetic(Pod.parse({"spec": {"initContainers": inits, "containers": [app]}}))

@@ -216,7 +216,7 @@ class Lab:
                 ):
                     pressed.add(name)
                     _whole(reader, panel)
-            expect(panel.locator(".kd-sentence")).not_to_be_empty()
+            expect(panel.locator(".kd-sentence").first).not_to_be_empty()
             assert panel.locator(NAMELESS).count() == 0
         assert not panels or {"To the start", "To the end"} <= pressed
 
