@@ -191,6 +191,7 @@ class Lab(Claims):
         if self.cluster is not cluster:
             earlier = tuple(done for done in earlier if done.step <= step)
         self._done[self.cluster] = (*earlier, Done(step, action))[-MAX_DONE:]
+        self._changed()  # whoever follows may have looked before the action was over
 
     def go_live(self) -> None:
         """Start real plugins and containers in the state that is shown, and go on with them."""

@@ -226,6 +226,7 @@ def test_a_widget_of_the_readers_own_is_linked_both_ways(lab: Lab) -> None:
     until(lambda: stage._states and stage._states[-1] is lab.state)
     box.value = False
     until(lambda: lab.node().allocatable[GPU].value() == 3)
+    until(lambda: len(lab.actions) == 2)  # an action is noted when it is over
     lab.set_health("d1", healthy=True)
     until(lambda: box.value)
     assert [done.action["healthy"] for done in lab.actions[1:]] == [False, True]
