@@ -3,7 +3,8 @@
 What a notebook uses stands here. What only later cells need is imported when it is asked for, so that the first picture
 does not wait for it: `pods` is how pods are written, `admin` what is done to a node by hand, `registration` plugins
 that register by hand, `streams` what a plugin's stream makes of a node, `ends` how a stream ends on a real wire,
-`allocate` what lab 04 explores, `numa` labs 05 and 06.
+`allocate` what lab 04 explores, `numa` labs 05 and 06,
+`scheduling` what the scheduler decides.
 """
 
 from importlib import import_module
@@ -23,13 +24,14 @@ from kubedev.lab.check import (
     part_of,
     registered,
     runs,
+    tried,
 )
 from kubedev.lab.explore import explore
 from kubedev.lab.predict import predict
 from kubedev.lab.session import KubeletConfig, Lab, manifests
 
 if TYPE_CHECKING:
-    from kubedev.lab import allocate, numa, pods, registration, streams
+    from kubedev.lab import allocate, numa, pods, registration, scheduling, streams
     from kubedev.lab import node_scene as admin
     from kubedev.lab import stream_ends as ends
     from kubedev.lab.compare import both_ends, side_by_side
@@ -63,8 +65,10 @@ __all__ = [
     "registered",
     "registration",
     "runs",
+    "scheduling",
     "side_by_side",
     "streams",
+    "tried",
 ]
 
 _LATER = {"both_ends": "compare", "side_by_side": "compare", "Machine": "machine", "on": "machine"}
@@ -75,6 +79,7 @@ _ROOMS = {
     "numa": "numa",
     "pods": "pods",
     "registration": "registration",
+    "scheduling": "scheduling",
     "streams": "streams",
 }
 

@@ -29,6 +29,7 @@ __all__ = [
     "part_of",
     "registered",
     "runs",
+    "tried",
 ]
 
 Invariant = Callable[[ClusterState], Iterator[str]]
@@ -39,6 +40,7 @@ Row = Mapping[str, object]
 """What breaks an invariant, by the names of the places in its sentence; `key` where the sentence is another one."""
 
 S = TypeVar("S")
+T = TypeVar("T")
 S_co = TypeVar("S_co", covariant=True)
 
 
@@ -54,6 +56,19 @@ class Shown(Protocol[S_co]):
 def check(lab: Shown[S], *invariants: Callable[[S], Iterator[str]]) -> "Checked":
     """Whether the state that the lab shows keeps all invariants."""
     return Checked([sentence for invariant in invariants for sentence in invariant(lab.state)])
+
+
+def tried(function: Callable[[T], object], cases: Mapping[str, tuple[T, object]]) -> "Checked":
+    """Whether a reader's function gives what is right in each case: by its name the argument, and what is right."""
+    broken = []
+    for name, (argument, right) in cases.items():
+        try:
+            said = function(argument)
+        except Exception as error:  # whatever a reader's function does
+            broken.append(say("check.error", what=name, error=repr(error)))
+        else:
+            broken += [say("check.tried", what=name, said=said, right=right)] if said != right else []
+    return Checked(broken)
 
 
 class Checked:

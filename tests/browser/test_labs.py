@@ -1,4 +1,4 @@
-"""Labs 01 to 06 in JupyterLab: every prediction, knob, button and exercise, right and wrong.
+"""Labs 01 to 09 in JupyterLab: every prediction, knob, button and exercise, right and wrong.
 
 A lab is done in one theme, those with odd numbers in the light one, and then looked at in the other, too.
 """
@@ -269,6 +269,10 @@ class Test05(Lab):
 
 class Test06(Lab):
     lab = "06-numa-merge"
+
+
+class Test09(Lab):
+    lab = "09-fits"
 
 
 def test_every_lab_is_here() -> None:

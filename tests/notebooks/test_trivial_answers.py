@@ -21,6 +21,7 @@ LABS = {
     "04": "04-allocate",
     "05": "05-numa-hints",
     "06": "06-numa-merge",
+    "09": "09-fits",
 }
 
 
@@ -113,9 +114,18 @@ def test_s22_labs_01_to_04(lab: str, exercise: int, answer: str) -> None:
         ("06", "two", "provider = lambda request, hints: None"),
         ("06", "three", "nodes_to_try = lambda devices, numa_nodes: []"),
         ("06", "three", "nodes_to_try = lambda devices, numa_nodes: None"),
+        ("09", "one", "cause = None"),
+        ("09", "one", "cause = lambda info: ''"),
+        ("09", "one", "cause = lambda info: 'room'"),
+        ("09", "two", "smallest = {}"),
+        ("09", "two", "smallest = {'cpu': 0, 'memory': 0, gpu: 0}"),
+        ("09", "two", "smallest = {'cpu': 100, 'memory': '1Ti', gpu: 100}"),
+        ("09", "three", "huge = {}"),
+        ("09", "three", "huge = {'cpu': '0', 'memory': '0'}"),
+        ("09", "three", "huge = {'cpu': '', 'memory': ''}"),
     ],
 )
-def test_s22_labs_05_and_06(lab: str, exercise: str, answer: str) -> None:
+def test_s22_labs_05_06_and_09(lab: str, exercise: str, answer: str) -> None:
     notebook = Notebook(LABS[lab])
     if f"{exercise}-scene" in notebook.cells:
         notebook.run(f"{exercise}-scene")
