@@ -17,7 +17,7 @@ from kubedev.scheduler.scheduler_state import snapshot_of
 from kubedev.scheduler.snapshot import Snapshot
 from kubedev.scheduler.status import SUCCESS
 from kubedev.views.catalogue import say
-from kubedev.views.fits import Asked, asked_picture, fits_picture
+from kubedev.views.fits import Asked, asked_picture, fits_picture, fits_pictures
 from kubedev.views.live import LivePicture
 from kubedev.views.picture import Picture
 from kubedev.views.stage import Frame, Stage
@@ -67,8 +67,8 @@ def draw(pod: Pod, nodes: Sequence[NodeInfo], looked: int | None = None) -> Pict
 def show(pod: Pod, nodes: Sequence[NodeInfo]) -> Stage:
     """The same as a stage that looks at one node after the other."""
     decision = decide(pod, nodes)
-    frames = [Frame(fits_picture(decision, nodes, looked)) for looked in range(len(nodes) + 1)]
-    return Stage(frames, since=0, play=True)
+    frames = map(Frame, fits_pictures(decision, nodes, range(len(nodes) + 1)))
+    return Stage(list(frames), since=0, play=True)
 
 
 def compare(title: str, cases: Mapping[str, tuple[Pod, NodeInfo]], kubelets: bool = False) -> LivePicture:

@@ -1,8 +1,9 @@
 """Lab 09: what a pod asks for on top of what each node's pods ask for, and the sentence that is made of the answers."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from string import ascii_lowercase
 
 from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
@@ -20,7 +21,7 @@ from kubedev.views.parts import Legend
 from kubedev.views.picture import Look, Picture, table
 from kubedev.views.style import WIDTH
 
-__all__ = ["Asked", "asked_picture", "fits_picture"]
+__all__ = ["Asked", "asked_picture", "fits_picture", "fits_pictures"]
 
 _NAMED = 36  # nodes that have a card with words each; more have their bars and their letters
 _SCALES = {CPU: 1000, MEMORY: 1 << 30, EPHEMERAL_STORAGE: 1 << 30}  # cores, and GiB
@@ -41,45 +42,65 @@ def fits_picture(
     decision: Decision, nodes: Sequence[NodeInfo], looked: int | None = None, width: float = WIDTH
 ) -> Picture:
     """Draw the nodes, of which the first `looked` were looked at so far (by default all), and the sentence of them."""
-    looked, pod = len(nodes) if looked is None else looked, decision.pod
+    return fits_pictures(decision, nodes, [len(nodes) if looked is None else looked], width)[0]
+
+
+def fits_pictures(
+    decision: Decision, nodes: Sequence[NodeInfo], lookeds: Iterable[int], width: float = WIDTH
+) -> list[Picture]:
+    """The same for several numbers of nodes that were looked at; a node that does not change is laid out once."""
     checks = {name: check.status for name, check in decision.found.checks.items()} if decision.found else {}
-    seen = {node.name: checks[node.name] for node in nodes[:looked] if node.name in checks}
     order = _reasons(list(checks.values()))
     letters = dict(zip(order, ascii_lowercase, strict=False))
-    request = compute_pod_resource_request(pod)
+    request = compute_pod_resource_request(decision.pod)
     asks = [name for name in _names(request) if request.get(name)] or [CPU, MEMORY]
     many = len(nodes) > _NAMED
-    tiles = []
-    for number, node in enumerate(nodes, 1):
-        now, later = (
-            _tile(node, status, request, asks, letters, many=many, lit=number == looked < len(nodes))
-            for status in (seen.get(node.name), checks.get(node.name))
-        )
-        tiles.append(_Steady(now, later))
-    fit = sum(status.is_success for status in seen.values())
-    pieces = [Count(f"{fit}/{len(nodes)}", say("fits.available"), tone="free" if fit else "accent")]
-    for reason, plugin in order.items():
-        count, last = (sum(reason in s.reasons for s in some.values()) for some in (seen, checks))
-        words = reason + ("." if reason == [*order][-1] else ",")
-        below = say("fits.from", letter=letters[reason], plugin=plugin)
-        pieces.append(Count(str(count), words, below, "unhealthy", count > 0, str(last)))
+    tile = partial(_tile, request=request, names=asks, letters=letters, many=many)
+    later = [tile(node, checks.get(node.name)) for node in nodes]
+    before = [_Steady(tile(node, None), end) for node, end in zip(nodes, later, strict=True)]
     asked = ", ".join(
         f"{name} {_number(name, request.get(name), unit=True)}" for name in asks if request.get(name)
     )
-    head = say("fits.asks", pod=pod.name, asked=asked or say("fits.nothing"), bars=", ".join(asks))
-    said = "looked" if looked < len(nodes) else "some" if fit else "sentence"
-    sentence = say(f"fits.{said}", looked=looked, fit=fit, count=len(nodes), pod=pod.name)
-    rows = [_row(node, seen.get(node.name)) for node in nodes]
-    facts = Facts(table("fits", "node verdict plugin reason sums", rows))
-    grid = Grid(*tiles, across=25 if many else 12, gap=8)
-    framed = Row(Space(wide=1), grid, Space(wide=1), shares=(0, 1, 0), gap=0)  # their edges are drawn whole
-    above = Column(Words(head), _legend(), gap=6)
-    return picture(
-        say("fits.title", pod=pod.name),
-        sentence,
-        Column(facts, above, framed, Card("", Counted(*pieces))),
-        width,
+    pod = decision.pod.name
+    words = say("fits.asks", pod=pod, asked=asked or say("fits.nothing"), bars=", ".join(asks))
+    above, out = Column(Words(words), _legend(), gap=6), []
+    for looked in lookeds:
+        seen = {node.name: checks[node.name] for node in nodes[:looked] if node.name in checks}
+        tiles: list[Part] = [*later[:looked], *before[looked:]]
+        if 0 < looked < len(nodes):
+            tiles[looked - 1] = tile(nodes[looked - 1], seen.get(nodes[looked - 1].name), lit=True)
+        grid = Grid(*tiles, across=25 if many else 12, gap=8)
+        framed = Row(Space(wide=1), grid, Space(wide=1), shares=(0, 1, 0), gap=0)  # its edges are drawn whole
+        facts = Facts(
+            table(
+                "fits", "node verdict plugin reason sums", [_row(node, seen.get(node.name)) for node in nodes]
+            )
+        )
+        fit = sum(status.is_success for status in seen.values())
+        said = "looked" if looked < len(nodes) else "some" if fit else "sentence"
+        sentence = say(f"fits.{said}", looked=looked, fit=fit, count=len(nodes), pod=pod)
+        told = Card("", Counted(*_pieces(order, letters, seen, checks, len(nodes))))
+        out.append(picture(say("fits.title", pod=pod), sentence, Column(facts, above, framed, told), width))
+    return out
+
+
+def _pieces(
+    order: Mapping[str, str],
+    letters: Mapping[str, str],
+    seen: Mapping[str, Status],
+    checks: Mapping[str, Status],
+    nodes: int,
+) -> Iterator[Count]:
+    """The sentence so far, each reason with the number that it has now and the one that it will have."""
+    fit = sum(status.is_success for status in seen.values())
+    yield Count(
+        f"{fit}/{nodes}", say("fits.available"), tone="free" if fit else "accent", last=f"{fit}/{nodes}"
     )
+    for reason, plugin in order.items():
+        count, last = (sum(reason in s.reasons for s in some.values()) for some in (seen, checks))
+        words = reason + ("." if reason == [*order][-1] else ",")
+        below = say("fits.from", letter=letters.get(reason, ""), plugin=plugin)
+        yield Count(str(count), words, below, "unhealthy", count > 0, str(last))
 
 
 def asked_picture(title: str, cases: Sequence[Asked], width: float = WIDTH) -> Picture:
@@ -125,9 +146,8 @@ def _tile(
     request: Resource,
     names: Sequence[str],
     letters: Mapping[str, str],
-    *,
     many: bool,
-    lit: bool,
+    lit: bool = False,
 ) -> Part:
     """A node with its name, the letters of its reasons and its bars; of many nodes no more than letters and bars."""
     refused = status is not None and not status.is_success
