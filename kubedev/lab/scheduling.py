@@ -22,7 +22,7 @@ from kubedev.views.live import LivePicture
 from kubedev.views.picture import Picture
 from kubedev.views.stage import Frame, Stage
 
-__all__ = ["compare", "decide", "draw", "kubelet", "node", "nodes_of", "show", "verdicts"]
+__all__ = ["decide", "draw", "kubelet", "node", "nodes_of", "show", "side_by_side", "verdicts"]
 
 
 def node(
@@ -68,10 +68,12 @@ def show(pod: Pod, nodes: Sequence[NodeInfo]) -> Stage:
     """The same as a stage that looks at one node after the other."""
     decision = decide(pod, nodes)
     frames = map(Frame, fits_pictures(decision, nodes, range(len(nodes) + 1)))
-    return Stage(list(frames), since=0, play=True)
+    return Stage(list(frames), since=1, play=True)
 
 
-def compare(title: str, cases: Mapping[str, tuple[Pod, NodeInfo]], kubelets: bool = False) -> LivePicture:
+def side_by_side(
+    title: str, cases: Mapping[str, tuple[Pod, NodeInfo]], kubelets: bool = False
+) -> LivePicture:
     """Pods and nodes by what is special about them: what the scheduler says and, if wanted, what the kubelet says."""
     asked = []
     for name, (one, at) in cases.items():

@@ -148,7 +148,7 @@ def test_cases_beside_one_another_have_both_answers(width: float) -> None:
             scheduling.node("c", {"cpu": 4, "pods": 2}, pods=2),
         ),
     }
-    shown = scheduling.compare("Three", cases, kubelets=True).picture
+    shown = scheduling.side_by_side("Three", cases, kubelets=True).picture
     assert problems(shown) == []
     assert [row[2] for row in shown.tables[0].rows] == [
         f"Insufficient {GPU}",
