@@ -39,7 +39,7 @@ def node(
 
 def nodes_of(lab: Lab) -> tuple[NodeInfo, ...]:
     """The nodes of a lab as its scheduler has them in its cache now."""
-    return snapshot_of(lab.state.scheduler).node_infos
+    return tuple(snapshot_of(lab.state.scheduler).node_infos)
 
 
 def decide(pod: Pod, nodes: Sequence[NodeInfo]) -> Decision:
