@@ -25,16 +25,8 @@ FLAGS = [
 NO_CHROMIUM = "no chromium: `apt install chromium` (Debian) brings it"
 
 
-UNSETTLED = ("test_lab_00.py", "test_labs.py", "test_stage.py", "test_whole_page_bench.py")
-"""They were changed for the stage, and have been seen green one by one only, not in one run: to be settled next."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.name in UNSETTLED:
-            item.add_marker(
-                pytest.mark.xfail(reason="not seen green in one run on the stage yet", strict=False)
-            )
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
 
