@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from kubedev.api.defaults import default_pod
 from kubedev.api.messages import (
     HEALTHY,
     AllocateRequest,
@@ -21,6 +22,7 @@ from kubedev.api.messages import (
 from kubedev.api.names import is_extended_resource_name
 from kubedev.api.objects import Pod
 from kubedev.api.quantity import Format, Quantity
+from kubedev.api.requests import pod_requests
 from kubedev.api.selectors import Taint
 from kubedev.cluster import events as e
 from kubedev.cluster.controllers import effects as c
@@ -176,13 +178,10 @@ def _bytes(number: int) -> Quantity:
 
 
 def _asks(pod: Pod) -> str:
-    """The extended resources of a pod in short: `nvidia.com/gpu: 2`."""
-    total: dict[str, int] = {}
-    for container in (*pod.init_containers, *pod.containers):
-        for name, quantity in container.limits.items():
-            if is_extended_resource_name(name):
-                total[name] = total.get(name, 0) + quantity.value()
-    return ", ".join(f"{name}: {count}" for name, count in sorted(total.items()))
+    """The extended resources that a pod requests as a whole, in short: `nvidia.com/gpu: 2`."""
+    asked = {name: quantity.value() for name, quantity in pod_requests(default_pod(pod)).items()}
+    extended = (name for name in sorted(asked) if is_extended_resource_name(name))
+    return ", ".join(f"{name}: {asked[name]}" for name in extended)
 
 
 def _party(state: "ClusterState", node: str, resource: str, socket: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from kubedev.api.objects import Pod
 from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.devices.allocation import DevicesToAllocate
@@ -31,8 +32,9 @@ __all__ = [
 def holdings_graph(state: ClusterState) -> "nx.DiGraph":
     """Who holds what: pod, then container, then device, then NUMA node, for every device there is.
 
-    Kinds: `pod` (phase, node), `container`, `device` (resource, node, condition), `numa node` (node). A device that
-    nobody holds has no predecessor; the edge from a container has the `resource`.
+    Kinds: `pod` (phase, node), `container` (role: init, sidecar, app, or gone with its pod), `device`
+    (resource, node, condition), `numa node` (node). A device that nobody holds has no
+    predecessor; the edge from a container has the `resource`.
     """
     import networkx as nx
 
@@ -53,7 +55,9 @@ def holdings_graph(state: ClusterState) -> "nx.DiGraph":
             phase = (pod.phase or "Pending") if pod else "gone"
             graph.add_node(f"pod {owner}", kind="pod", name=owner, phase=phase, node=node)
             container = f"container {owner} {holding.container}"
-            graph.add_node(container, kind="container", name=holding.container)
+            graph.add_node(
+                container, kind="container", name=holding.container, role=_role(pod, holding.container)
+            )
             graph.add_edge(f"pod {owner}", container)
             graph.add_edge(
                 container,
@@ -61,6 +65,14 @@ def holdings_graph(state: ClusterState) -> "nx.DiGraph":
                 resource=holding.resource,
             )
     return graph
+
+
+def _role(pod: Pod | None, container: str) -> str:
+    """What a container is in its pod."""
+    if pod is None:
+        return "gone"
+    restartable = {c.name: c.restartable for c in pod.init_containers}
+    return ("sidecar" if restartable[container] else "init") if container in restartable else "app"
 
 
 def _known(state: DeviceManagerState) -> Iterable[tuple[str, str]]:

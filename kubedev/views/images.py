@@ -9,7 +9,15 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kubedev.views import firsts, firsts_numa, firsts_scheduling, samples, samples_devices, samples_plugins
+from kubedev.views import (
+    firsts,
+    firsts_numa,
+    firsts_pods,
+    firsts_scheduling,
+    samples,
+    samples_devices,
+    samples_plugins,
+)
 from kubedev.views.animate import animated
 from kubedev.views.picture import Picture
 from kubedev.views.style import Theme
@@ -31,6 +39,7 @@ IMAGES: Mapping[str, Callable[[], Picture]] = {
     "numa-board": samples.numa_board,
     "hints": samples.hints,
     "merge": samples.merge,
+    "tray": samples_devices.tray,
     "fits": firsts_scheduling.fits,
 }
 """Name of the file -> its picture."""
@@ -43,6 +52,7 @@ FIRSTS: Mapping[str, Callable[[], firsts.First]] = {
     "04": firsts_numa.taken,
     "05": firsts_numa.masks,
     "06": firsts_numa.merged,
+    "07": firsts_pods.reused,
     "09": firsts_scheduling.fitting,
 }
 """Number of a lab -> what its first screen shows."""

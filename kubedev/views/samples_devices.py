@@ -1,17 +1,21 @@
-"""The moments that `images/` shows of labs 03 and 04 side by side."""
+"""The moments that `images/` shows of labs 03 and 04 side by side, and of lab 07."""
 
 from kubedev.api.messages import Device, DevicePluginOptions, PreferredAllocationResponse
+from kubedev.api.objects import Container, Pod
+from kubedev.api.quantity import Quantity
 from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
 from kubedev.kubelet.devices.devices import DeviceManagerState
 from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.views.allocation_multiples import allocation_multiples
 from kubedev.views.catalogue import say
+from kubedev.views.firsts_pods import allocations
 from kubedev.views.picture import Picture
 from kubedev.views.stream_ends import StreamEnd, stream_ends_picture
 from kubedev.views.style import WIDTH
 from kubedev.views.timeline import Sample
+from kubedev.views.tray import tray_picture, turns
 
-__all__ = ["edge_of_alignment", "stream_ends"]
+__all__ = ["edge_of_alignment", "stream_ends", "tray"]
 
 _GPU = "example.com/gpu"
 _LOST = (Sample(0, 4, 4), Sample(1, 4, 0), Sample(300, 4, 0), Sample(302, 0, 0))
@@ -59,3 +63,17 @@ def _decide(needed: int, devices: dict[str, Device]) -> DevicesToAllocate:
         decision: DevicesToAllocate = end.value[1]
         return decision
     raise AssertionError("the plugin is asked once at most")
+
+
+def tray(width: float = WIDTH) -> Picture:
+    """Lab 07: two init containers, a sidecar and the app, on four devices."""
+
+    def asks(name: str, count: int, policy: str | None = None) -> Container:
+        return Container(name, limits={_GPU: Quantity.of(count)}, restart_policy=policy)
+
+    inits, ids = (asks("load", 2), asks("check", 1), asks("proxy", 1, "Always")), ("d0", "d1", "d2", "d3")
+    pod = Pod("web", uid="web", containers=(asks("app", 2),), init_containers=inits)
+    state, decisions = allocations(pod, ids)
+    shown = turns(pod, decisions, _GPU, frozenset(ids), state.devices_to_reuse["web"][_GPU])
+    held = say("tray.held", count=len(state.allocated_devices[_GPU]), devices="d0, d1, d2")
+    return tray_picture("web", shown, [say("tray.counted", count=3), held], len(shown), width=width)

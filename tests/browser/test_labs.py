@@ -271,6 +271,10 @@ class Test06(Lab):
     lab = "06-numa-merge"
 
 
+class Test07(Lab):
+    lab = "07-init-and-sidecars"
+
+
 class Test09(Lab):
     lab = "09-fits"
 

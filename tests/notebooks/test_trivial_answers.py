@@ -21,6 +21,7 @@ LABS = {
     "04": "04-allocate",
     "05": "05-numa-hints",
     "06": "06-numa-merge",
+    "07": "07-init-and-sidecars",
     "09": "09-fits",
 }
 
@@ -91,11 +92,18 @@ TRIVIAL = [
     ("04", 2, "lab.delete('two-step')"),
     ("04", 3, NOTHING.format("stream")),
     ("04", 3, "lab.delete('stream')"),
+    ("07", 1, "lab.delete('first'); lab.delete('second')"),
+    ("07", 1, "[pods.apply(lab, pods.manifest(asks('x', 0), name=name)) for name in ('first', 'second')]"),
+    ("07", 2, "order = []"),
+    ("07", 2, "proxy, load, migrate = asks('proxy', 0, True), asks('load', 0), asks('migrate', 0); "
+              "order = [proxy, load, migrate]"),
+    ("07", 3, "idle = lambda graph: graph.nodes"),
+    ("07", 3, "pods.apply(lab, pods.manifest(asks('x', 0), name='web'))"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("lab", "exercise", "answer"), TRIVIAL)
-def test_s22_labs_01_to_04(lab: str, exercise: int, answer: str) -> None:
+def test_s22_labs_01_to_04_and_07(lab: str, exercise: int, answer: str) -> None:
     assert not check_with(LABS[lab], exercise, answer)
 
 

@@ -1,0 +1,110 @@
+"""Who holds which device, and how a pod's containers came by theirs: pictures, an agent's view, and checks."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kubedev.api.objects import Pod
+from kubedev.api.podresources import ListPodResourcesRequest, ListPodResourcesResponse
+from kubedev.api.requests import pod_requests
+from kubedev.cluster.state import ClusterState
+from kubedev.kubelet.devices.device_manager import AllocationDecision
+from kubedev.kubelet.devices.devices import Ids
+from kubedev.kubelet.pod_resources import answer
+from kubedev.lab.check import Invariant, Row, invariant
+from kubedev.lab.machine import GPU, Machine
+from kubedev.views.catalogue import say
+from kubedev.views.graphs import holdings_graph
+from kubedev.views.live import LivePicture
+from kubedev.views.masks import natural_list
+from kubedev.views.picture import Picture
+from kubedev.views.tray import Turn, tray_multiples, tray_picture, turns
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
+
+__all__ = ["container_holds", "draw", "finds_idle", "listed", "side_by_side", "told", "tray"]
+
+
+def told(machine: Machine, pod: Pod) -> tuple[Sequence[Turn], Sequence[str]]:
+    """The turns of a pod's containers at a machine's GPUs; what the scheduler counts then, and what records hold."""
+    state = machine.kubelet.devices
+    free = state.healthy_devices[GPU] - state.allocated_devices.get(GPU, frozenset())
+    after, admission = machine.admit(pod)
+    decisions = [a.decision for a in admission.allocations if isinstance(a.decision, AllocationDecision)]
+    shown = turns(pod, decisions, GPU, free, tray(after).get(pod.uid, frozenset()))
+    held = natural_list(after.held_by(pod.uid))
+    counted = pod_requests(pod)[GPU].value() if GPU in pod_requests(pod) else 0
+    sums = [
+        say("tray.counted", count=counted),
+        say("tray.held", count=len(after.held_by(pod.uid)), devices=held),
+    ]
+    return shown, sums[: 1 if shown[-1].error else 2]
+
+
+def tray(machine: Machine) -> dict[str, Ids]:
+    """The GPUs that the kubelet keeps for reuse, by the pod: its `devicesToReuse`."""
+    kept = machine.kubelet.devices.devices_to_reuse
+    return {uid: resources.get(GPU, frozenset()) for uid, resources in kept.items()}
+
+
+def draw(machine: Machine, pod: Pod, step: int = 99, tray: bool = True) -> Picture:
+    """A pod's admission up to a turn, and the tray of reusable devices if it is to be seen."""
+    shown, sums = told(machine, pod)
+    return tray_picture(pod.name, shown, sums, min(step, len(shown)), tray)
+
+
+def side_by_side(pods: Mapping[str, tuple[Machine, Pod]]) -> LivePicture:
+    """Small multiples: pods by their titles, each with the machine that it is admitted to."""
+    return LivePicture(tray_multiples({title: told(*case) for title, case in pods.items()}))
+
+
+def listed(state: ClusterState) -> Iterator[tuple[str, str, str]]:
+    """What the kubelets' PodResources List tells an agent, as (pod, container, device)."""
+    for kubelet in state.kubelets.values():
+        said = answer(kubelet, ListPodResourcesRequest())[1]
+        assert isinstance(said, ListPodResourcesResponse)
+        for pod in said.pod_resources:
+            for c in pod.containers:
+                yield from ((pod.name, c.name, device) for held in c.devices for device in held.device_ids)
+
+
+def container_holds(pod: str, container: str, resource: str, count: int, role: str) -> Invariant:
+    """A pod's container is there as init, sidecar or app, and its record holds just so many devices."""
+
+    def rows(state: ClusterState) -> Iterator[Row]:
+        graph, name = holdings_graph(state), f"container {pod} {container}"
+        held = (
+            sum(of == resource for _, _, of in graph.out_edges(name, data="resource")) if name in graph else 0
+        )
+        is_ = graph.nodes[name]["role"] if name in graph else role
+        if held != count:
+            yield {"pod": pod, "container": container, "held": held, "count": count, "resource": resource}
+        if is_ != role:
+            yield {"key": "container-role", "pod": pod, "container": container, "is_": is_, "role": role}
+
+    return invariant("container-holds", rows)
+
+
+def finds_idle(function: "Callable[[DiGraph], Collection[str]]") -> Invariant:
+    """A function of the graph of who holds what names the ids of the idle devices, all of them and no others.
+
+    Idle are those that ordinary init containers alone hold: the pod's later containers run, and do not have them.
+    """
+
+    def rows(state: ClusterState) -> Iterator[Row]:
+        graph, idle = holdings_graph(state), dict[str, str]()
+        for device, facts in graph.nodes(data=True):
+            holders = (
+                [graph.nodes[c] for c in graph.predecessors(device)] if facts["kind"] == "device" else []
+            )
+            if holders and all(holder["role"] == "init" for holder in holders):
+                idle[facts["id"]] = ", ".join(holder["name"] for holder in holders)
+        try:
+            said = set(map(str, function(graph)))
+        except Exception as error:  # whatever a reader's function does
+            yield {"key": "error", "what": "idle", "error": repr(error)}
+            return
+        yield from ({"device": i, "container": by} for i, by in sorted(idle.items()) if i not in said)
+        yield from ({"key": "not-idle", "device": device} for device in sorted(said - idle.keys()))
+
+    return invariant("idle", rows)

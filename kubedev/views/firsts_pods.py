@@ -1,0 +1,65 @@
+"""The first screen of lab 07: an init container gets its devices, and the next container of its pod asks."""
+
+from collections.abc import Sequence
+
+from kubedev.api.messages import (
+    AllocateResponse,
+    ContainerAllocateResponse,
+    Device,
+    DevicePluginOptions,
+    converse,
+)
+from kubedev.api.objects import Container, Pod
+from kubedev.api.quantity import Quantity
+from kubedev.kubelet.devices.device_manager import AllocationDecision, allocate
+from kubedev.kubelet.devices.devices import DeviceManagerState
+from kubedev.kubelet.devices.endpoint import Endpoint
+from kubedev.views.catalogue import say
+from kubedev.views.firsts import First, screen
+from kubedev.views.grammar import Card, Row, Space, Words
+from kubedev.views.parts import Cells
+from kubedev.views.parts import Device as Shown
+from kubedev.views.style import DeviceState
+from kubedev.views.wires import Way, Wired
+
+__all__ = ["allocations", "reused"]
+
+_GPU = "example.com/gpu"
+
+
+def allocations(pod: Pod, ids: Sequence[str]) -> tuple[DeviceManagerState, list[AllocationDecision]]:
+    """Give a pod's containers their devices, of so many that are free: the state after it, and the decisions."""
+    state = DeviceManagerState(
+        all_devices={_GPU: {i: Device(i) for i in ids}},
+        healthy_devices={_GPU: frozenset(ids)},
+        connections={1: Endpoint(_GPU, "gpu.sock", "connected", DevicePluginOptions())},
+        endpoints={_GPU: 1},
+    )
+    decisions = []
+    for container in (*pod.init_containers, *pod.containers):
+        talk = allocate(state, pod, container, [pod])
+        state, decision = converse(talk, lambda _: AllocateResponse((ContainerAllocateResponse(),)))
+        decisions.append(decision)
+    return state, decisions
+
+
+def reused() -> First:
+    """Lab 07: what the init container gets is told; where the next one's devices come from is not."""
+    ids, count = ("d0", "d1", "d2", "d3"), 2
+    load, app = (Container(name, limits={_GPU: Quantity.of(count)}) for name in ("load", "app"))
+    (decision, _) = allocations(Pod("web", uid="web", containers=(app,), init_containers=(load,)), ids)[1]
+    taken, bodies = decision.decisions[0].devices or frozenset(), []
+    for now in range(4):
+        held = taken if now >= 2 else frozenset()
+        free = [Shown(i, DeviceState.FREE, f"cell/{i}") for i in ids if i not in held]
+        got = [Shown(i, DeviceState.ALLOCATED, f"cell/{i}") for i in ids if i in held]
+        asks = say("first.07.asks", count=count)
+        first = Card(say("first.07.init"), Words(asks if now else "", "muted"), Space(6), Cells(*got, high=44),
+                     key="load", look="lit" if now in (1, 2) else "plain", high=150)  # fmt: skip
+        where = say("first.07.where", count=count)
+        second = Card(say("first.07.app"), Words(where if now == 3 else asks if now else "", "muted"),
+                      key="app", look="lit" if now == 3 else "plain", high=150)  # fmt: skip
+        node = Card(say("first.07.devices"), Space(26), Cells(*free, high=44), key="node", high=150)
+        ways = [Way("node", "load", pill="Allocate" if now == 2 else "", number=now)] if now < 3 else []
+        bodies.append(Wired(Row(node, Space(wide=110), first, second, shares=(1, 0, 1, 1), gap=12), *ways))
+    return screen("07", say("first.07.steps").split("|"), bodies, still=2)
