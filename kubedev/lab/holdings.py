@@ -22,7 +22,7 @@ from kubedev.views.tray import Turn, tray_multiples, tray_picture, turns
 if TYPE_CHECKING:
     from networkx import DiGraph
 
-__all__ = ["container_holds", "draw", "finds_idle", "listed", "side_by_side", "told", "tray"]
+__all__ = ["container_holds", "draw", "finds_idle", "listed", "show", "side_by_side", "told", "tray"]
 
 
 def told(machine: Machine, pod: Pod) -> tuple[Sequence[Turn], Sequence[str]]:
@@ -51,6 +51,11 @@ def draw(machine: Machine, pod: Pod, step: int = 99, tray: bool = True) -> Pictu
     """A pod's admission up to a turn, and the tray of reusable devices if it is to be seen."""
     shown, sums = told(machine, pod)
     return tray_picture(pod.name, shown, sums, min(step, len(shown)), tray)
+
+
+def show(machine: Machine, pod: Pod) -> LivePicture:
+    """A pod's whole admission, as a cell shows it."""
+    return LivePicture(draw(machine, pod))
 
 
 def side_by_side(pods: Mapping[str, tuple[Machine, Pod]]) -> LivePicture:

@@ -66,7 +66,11 @@ class Card {
   }
 
   show() {
-    const { question, rows, answers, locked, seen, words, sentence } = this.model.get("card");
+    const card = this.model.get("card");
+    const same = JSON.stringify(card);
+    if (same === this.shown) return; // the kernel says what the page shows already: a press may be under way
+    this.shown = same;
+    const { question, rows, answers, locked, seen, words, sentence } = card;
     const { el } = this;
     const state = seen ? "seen" : locked ? "locked" : "choose";
     const was = el.dataset.state;

@@ -1,6 +1,8 @@
 """The two worlds a lab can run in: everything real, or everything in memory."""
 
+import os
 import shutil
+import time
 from typing import Literal
 
 from kubedev.cluster.state import PluginState
@@ -89,7 +91,11 @@ class RealBackend:
 
     def close(self) -> None:
         for directory in self._directories:
-            shutil.rmtree(directory, ignore_errors=True)
+            for _ in range(3):  # a plugin that ends may make its socket in it meanwhile
+                shutil.rmtree(directory, ignore_errors=True)
+                if not os.path.exists(directory):
+                    break
+                time.sleep(0.05)
 
 
 def world(

@@ -53,12 +53,12 @@ class PanelPage:
     @property
     def svg(self) -> Locator:
         """The picture."""
-        return self.root.locator(".kd-scroll > svg")
+        return self.root.locator(".kd-scroll > svg").first
 
     @property
     def sentence(self) -> Locator:
         """The sentence above the picture."""
-        return self.root.locator(".kd-sentence")
+        return self.root.locator(".kd-sentence").first
 
     @property
     def notice(self) -> Locator:

@@ -29,8 +29,11 @@ def seen(browser: Browser, url: str, dark: bool = False) -> tuple[bytes, bytes]:
     page.goto(url)
     page.wait_for_function("document.images[0].complete && document.images[0].naturalWidth > 700")
     before = page.screenshot()
-    page.wait_for_timeout(PAUSE)
-    after = page.screenshot()
+    for _ in range(4):  # between two moves it may rest
+        page.wait_for_timeout(PAUSE)
+        after = page.screenshot()
+        if after != before:
+            break
     page.close()
     return before, after
 

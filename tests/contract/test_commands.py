@@ -286,8 +286,10 @@ def test_r16_a_run_needs_no_home_and_writes_nothing_into_one(place: Place) -> No
 @pytest.mark.slow
 def test_a_second_lab_has_an_address_of_its_own(place: Place) -> None:
     lab = place.notebook("good", "1")
-    there = [place.start("lab", "--no-browser", lab.name) for _ in range(2)]
-    addresses = [re.search(r"http://\S+", "".join(iter(address_of(process), ""))) for process in there]
+    there, addresses = [], []
+    for _ in range(2):  # one after the other: Jupyter looks for a free port first and takes it later
+        there.append(place.start("lab", "--no-browser", lab.name))
+        addresses.append(re.search(r"http://\S+", "".join(iter(address_of(there[-1]), ""))))
     assert None not in addresses
     assert len({found[0].partition("?")[0] for found in addresses if found}) == 2
     for process in there:

@@ -248,9 +248,7 @@ def test_a_socket_where_nobody_answers(directory: Path, capsys: pytest.CaptureFi
     assert "there is no such socket" in capsys.readouterr().err
     (directory / "file").touch()
     assert command.main(["--socket", f"unix://{directory}/file"]) == 1
-    assert (
-        "expected a kubelet that answers List, got: rpc error: code = Unavailable" in capsys.readouterr().err
-    )
+    assert "/file: is a file, and no socket. Expected the PodResources socket" in capsys.readouterr().err
 
 
 def test_a_kubelet_in_the_same_place_is_not_pushed_aside(directory: Path) -> None:

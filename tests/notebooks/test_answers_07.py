@@ -41,7 +41,7 @@ def test_q8_a_sidecar_costs_the_sum(lab: Notebook, capsys: pytest.CaptureFixture
         "counted_by_the_scheduler": 4,
     }
     assert "0/1 nodes are available: 1 Insufficient example.com/gpu." in capsys.readouterr().out
-    picture = lab.run("predict-sidecar-forced")
+    picture = lab.run("predict-sidecar-forced").picture
     assert picture.sentence == (
         "app is refused: requested number of devices unavailable for example.com/gpu. Requested: 2, Available: 0."
     )

@@ -59,7 +59,7 @@ def test_a_stream_is_paced() -> None:
     for tick in range(100):  # a hundred a second
         clock.now += 0.01
         live.show(step(2 + tick % 10))
-        if live._timer is not None and live._due - 3 / 20 <= clock.now:
+        if live._pace._timer is not None and live._pace._due - 3 / 20 <= clock.now:
             live.flush()
     assert 20 <= len(updates) <= 24
 
