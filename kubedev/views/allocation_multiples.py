@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from kubedev.api.messages import Device
 from kubedev.kubelet.devices.allocation import DevicesToAllocate
+from kubedev.views.board import Board, BoardRow, Head
 from kubedev.views.catalogue import say
 from kubedev.views.grammar import Card, Column, Facts, Grid, Words, picture
 from kubedev.views.masks import natural, natural_list
-from kubedev.views.parts import Board, BoardRow, Head, Legend
 from kubedev.views.parts import Device as Shown
+from kubedev.views.parts import Legend
 from kubedev.views.path_devices import numa_text
 from kubedev.views.picture import Picture, table
 from kubedev.views.style import WIDTH, DeviceState

@@ -9,11 +9,12 @@ from typing import Literal
 
 from kubedev.api.messages import Device
 from kubedev.kubelet.devices.allocation import DevicesToAllocate
+from kubedev.views.board import Board, BoardRow, Decision, Decisions, Head
 from kubedev.views.catalogue import say
 from kubedev.views.grammar import Card, Column, Facts, picture
 from kubedev.views.masks import mask_words, natural, natural_list
-from kubedev.views.parts import Board, BoardRow, Decision, Decisions, Head, Legend
 from kubedev.views.parts import Device as Shown
+from kubedev.views.parts import Legend
 from kubedev.views.path_devices import numa_text, short_names
 from kubedev.views.picture import Picture, Table, table
 from kubedev.views.style import WIDTH, DeviceState, text_width

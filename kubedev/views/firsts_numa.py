@@ -7,11 +7,12 @@ from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.kubelet.topology.bitmask import iterate_bit_masks
 from kubedev.kubelet.topology.hints import count_mask_by_mask, device_hints
 from kubedev.kubelet.topology.merge import NUMAInfo, filter_providers_hints, permutations
+from kubedev.views.board import Board, BoardRow, Head
 from kubedev.views.catalogue import say
 from kubedev.views.firsts import First, screen
 from kubedev.views.grammar import Card, Column, Row, Space, Words
 from kubedev.views.masks import mask_words
-from kubedev.views.parts import Board, BoardRow, Cells, Head
+from kubedev.views.parts import Cells
 from kubedev.views.parts import Device as Shown
 from kubedev.views.path_devices import numa_text
 from kubedev.views.picture import Look

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubedev.views.board import Board, BoardRow, Decision, Decisions, Head
 from kubedev.views.calls import Calls, Said, StateDiagram, Transition
 from kubedev.views.controls import Button, act
 from kubedev.views.document import document
 from kubedev.views.grammar import Card, Column, Facts, Field, Grid, Knob, Part, Row, Space, Words, picture
-from kubedev.views.parts import Board, BoardRow, Cells, Decision, Decisions, Device, Head, Legend
+from kubedev.views.parts import Cells, Device, Legend
 from kubedev.views.picture import Band, Box, Cell, Line, Panel, Picture, Pill, Table, Text
 from kubedev.views.plots import Bar, Bars, Lane, Piece, Span, Steps, TimeLine
 from kubedev.views.style import DeviceState, flow, text_width
