@@ -8,7 +8,8 @@ which are added too, are left out: nothing here looks at them.
 from collections.abc import Collection, Iterable
 
 from kubedev.api.defaults import resolve_priority
-from kubedev.api.objects import Labels, Pod, PriorityClass
+from kubedev.api.objects import Labels, Pod
+from kubedev.api.pod_groups import PriorityClass
 from kubedev.api.selectors import (
     LabelSelectorRequirement,
     PodAffinity,

@@ -7,7 +7,8 @@ devices and scheduling is here.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kubedev.api.objects import Container, Namespace, Node, Pod, PriorityClass, ResourceList
+from kubedev.api.objects import Container, Node, Pod, ResourceList
+from kubedev.api.pod_groups import Namespace, PriorityClass
 from kubedev.api.quantity import MILLI
 
 __all__ = [

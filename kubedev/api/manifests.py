@@ -14,15 +14,8 @@ from kubedev.api.claim_validation import default_device_object, validate_device_
 from kubedev.api.claims import DeviceClass, DeviceObject, ResourceClaim, ResourceClaimTemplate
 from kubedev.api.defaults import default_namespace, default_node, default_pod, without_claims
 from kubedev.api.fields import FieldError, Fields, expected
-from kubedev.api.objects import (
-    Namespace,
-    Node,
-    Pod,
-    PodDisruptionBudget,
-    PriorityClass,
-    Service,
-    Workload,
-)
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import Namespace, PodDisruptionBudget, PriorityClass, Service, Workload
 from kubedev.api.problems import Problem
 from kubedev.api.resource_slices import ResourceSlice
 from kubedev.api.storage import (

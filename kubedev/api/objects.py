@@ -1,4 +1,4 @@
-"""Pods, nodes and what stands around them, read from manifests (dicts in Kubernetes' JSON form).
+"""Pods and nodes, read from manifests (dicts in Kubernetes' JSON form).
 
 Fields have Kubernetes' names in snake_case; times are seconds since 1970. Go source:
 `k8s.io/api/core/v1/types.go`. Reading fills in what every pod has (namespace `default`, uid `namespace/name`,
@@ -12,13 +12,7 @@ from typing import Any, Self
 
 from kubedev.api.fields import Fields
 from kubedev.api.quantity import Quantity
-from kubedev.api.selectors import (
-    Affinity,
-    LabelSelector,
-    Taint,
-    Toleration,
-    TopologySpreadConstraint,
-)
+from kubedev.api.selectors import Affinity, Taint, Toleration, TopologySpreadConstraint
 from kubedev.api.volumes import Volume
 
 __all__ = [
@@ -28,16 +22,11 @@ __all__ = [
     "ContainerPort",
     "Labels",
     "Manifest",
-    "Namespace",
     "Node",
     "OwnerReference",
     "Pod",
-    "PodDisruptionBudget",
     "PodResourceClaim",
-    "PriorityClass",
     "ResourceList",
-    "Service",
-    "Workload",
 ]
 
 Manifest = Mapping[str, Any]
@@ -306,99 +295,4 @@ class Node:
             images=tuple(map(ContainerImage.read, status.children("images"))),
             conditions=tuple(map(Condition.read, status.children("conditions"))),
             manifest=manifest,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Namespace:
-    """A namespace; its labels count for namespace selectors."""
-
-    name: str
-    labels: Labels = field(default_factory=dict)
-
-    @classmethod
-    def parse(cls, manifest: Manifest) -> Self:
-        metadata = Fields.of(manifest).child("metadata")
-        return cls(metadata.text("name"), metadata.text_map("labels"))
-
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A service: the default topology spread counts the pods that it selects."""
-
-    name: str
-    namespace: str = DEFAULT_NAMESPACE
-    selector: Labels = field(default_factory=dict)
-
-    @classmethod
-    def parse(cls, manifest: Manifest) -> Self:
-        fields = Fields.of(manifest)
-        metadata = fields.child("metadata")
-        namespace = metadata.text("namespace", DEFAULT_NAMESPACE)
-        return cls(metadata.text("name"), namespace, fields.child("spec").text_map("selector"))
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """What makes pods: ReplicaSet, Deployment, StatefulSet, DaemonSet, ReplicationController, Job."""
-
-    kind: str
-    name: str
-    namespace: str = DEFAULT_NAMESPACE
-    selector: LabelSelector | None = None
-    replicas: int = 1
-    manifest: Manifest = field(default_factory=dict, compare=False, repr=False)
-
-    @classmethod
-    def parse(cls, manifest: Manifest) -> Self:
-        fields = Fields.of(manifest)
-        metadata, spec, kind = fields.child("metadata"), fields.child("spec"), fields.text("kind")
-        if kind == "ReplicationController":
-            selector: LabelSelector | None = LabelSelector(spec.text_map("selector"))
-        else:
-            selector = LabelSelector.read(spec, "selector")
-        namespace = metadata.text("namespace", DEFAULT_NAMESPACE)
-        return cls(kind, metadata.text("name"), namespace, selector, spec.integer("replicas", 1), manifest)
-
-
-@dataclass(frozen=True, slots=True)
-class PodDisruptionBudget:
-    """How many more pods may be evicted; `disrupted_pods` are names of pods that are already counted."""
-
-    name: str
-    namespace: str = DEFAULT_NAMESPACE
-    selector: LabelSelector | None = None
-    disruptions_allowed: int = 0
-    disrupted_pods: tuple[str, ...] = ()
-
-    @classmethod
-    def parse(cls, manifest: Manifest) -> Self:
-        fields = Fields.of(manifest)
-        metadata, status = fields.child("metadata"), fields.child("status")
-        return cls(
-            metadata.text("name"),
-            metadata.text("namespace", DEFAULT_NAMESPACE),
-            LabelSelector.read(fields.child("spec"), "selector"),
-            status.integer("disruptionsAllowed"),
-            tuple(status.child("disruptedPods").values),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class PriorityClass:
-    """A name for a priority; `global_default` gives it to pods without a class."""
-
-    name: str
-    value: int = 0
-    global_default: bool = False
-    preemption_policy: str = "PreemptLowerPriority"
-
-    @classmethod
-    def parse(cls, manifest: Manifest) -> Self:
-        fields = Fields.of(manifest)
-        return cls(
-            fields.child("metadata").text("name"),
-            fields.integer("value"),
-            fields.boolean("globalDefault"),
-            fields.text("preemptionPolicy", "PreemptLowerPriority"),
         )

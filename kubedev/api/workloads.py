@@ -10,7 +10,8 @@ from typing import Any
 
 from kubedev.api.defaults import default_pod, without_claims
 from kubedev.api.fields import Fields
-from kubedev.api.objects import Node, OwnerReference, Pod, Workload
+from kubedev.api.objects import Node, OwnerReference, Pod
+from kubedev.api.pod_groups import Workload
 from kubedev.api.problems import Problem, Problems, invalid, required, unsupported
 from kubedev.api.selectors import (
     Affinity,

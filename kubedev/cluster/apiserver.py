@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from kubedev.api.admission import with_default_tolerations
 from kubedev.api.claims import ResourceClaim, ResourceClaimTemplate
 from kubedev.api.fields import Fields
-from kubedev.api.objects import Node, Pod, Workload
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import Workload
 from kubedev.api.storage import StorageObject
 from kubedev.api.values import replace
 from kubedev.cluster import events as e

@@ -6,7 +6,8 @@ Go: `pkg/controller/daemon/daemon_controller.go: NodeShouldRunDaemonPod, predica
 from collections.abc import Iterable
 
 from kubedev.api.defaults import default_pod
-from kubedev.api.objects import Node, Pod, Workload
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import Workload
 from kubedev.api.workloads import daemon_pod, pod_from_template, with_daemon_tolerations
 from kubedev.scheduler.plugins.taint_toleration import (
     DO_NOT_SCHEDULE_EFFECTS,

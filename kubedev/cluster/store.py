@@ -10,7 +10,8 @@ from itertools import count
 from typing import Any, Literal
 
 from kubedev.api.claims import DeviceClass, DeviceObject, ResourceClaim, ResourceClaimTemplate
-from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass, Service, Workload
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import Namespace, PodDisruptionBudget, PriorityClass, Service, Workload
 from kubedev.api.resource_slices import ResourceSlice
 from kubedev.api.storage import StorageObject
 from kubedev.api.values import replace, with_item, without_item

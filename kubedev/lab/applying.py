@@ -11,7 +11,8 @@ from kubedev.api.claims import ResourceClaim, ResourceClaimTemplate
 from kubedev.api.defaults import PriorityError
 from kubedev.api.manifests import ManifestError, Manifests, Reader, load
 from kubedev.api.names import is_extended_resource_name
-from kubedev.api.objects import Namespace, Node, Pod, PriorityClass
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import Namespace, PriorityClass
 from kubedev.api.quantity import Quantity
 from kubedev.api.storage import PersistentVolume, PersistentVolumeClaim
 from kubedev.cluster.apiserver import grace_period

@@ -14,7 +14,8 @@ from weakref import WeakKeyDictionary
 
 from kubedev.api.manifests import Manifests
 from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions
-from kubedev.api.objects import Node, Pod, Workload
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import Workload
 from kubedev.api.workloads import pod_from_template
 from kubedev.cluster import events as e
 from kubedev.cluster.cluster import Cluster

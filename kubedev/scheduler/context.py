@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kubedev.api.objects import Service, Workload
+from kubedev.api.pod_groups import Service, Workload
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.storage import Storage
 

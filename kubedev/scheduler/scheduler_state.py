@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from kubedev.api.objects import Namespace, Pod, PodDisruptionBudget, Service, Workload
+from kubedev.api.objects import Pod
+from kubedev.api.pod_groups import Namespace, PodDisruptionBudget, Service, Workload
 from kubedev.api.values import replace
 from kubedev.scheduler.cache.cache import Cache
 from kubedev.scheduler.claim_steps import ClaimBinding, seeing

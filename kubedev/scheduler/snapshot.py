@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kubedev.api.objects import Pod, PodDisruptionBudget
+from kubedev.api.objects import Pod
+from kubedev.api.pod_groups import PodDisruptionBudget
 from kubedev.api.values import replace
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.framework import CycleState, FilterCalls, Framework, run_filters

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kubedev.api.claims import DeviceObject
-from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, Service, Workload
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import Namespace, PodDisruptionBudget, Service, Workload
 from kubedev.api.values import replace
 from kubedev.scheduler.cache.cache import Cache, CacheError
 from kubedev.scheduler.events import Change, Effect, Message

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from kubedev.api.objects import Namespace, Node, Pod, Service
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import Namespace, Service
 from kubedev.api.selectors import NodeAffinity as NodeAffinityRules
 from kubedev.api.selectors import NodeSelectorRequirement, NodeSelectorTerm
 from kubedev.cluster.serialise import decode, encode

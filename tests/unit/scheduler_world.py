@@ -6,7 +6,8 @@ Terminating pods end when the test says so (`finish`), as there is no kubelet.
 from dataclasses import replace
 from typing import Any
 
-from kubedev.api.objects import Condition, Node, Pod, PodDisruptionBudget
+from kubedev.api.objects import Condition, Node, Pod
+from kubedev.api.pod_groups import PodDisruptionBudget
 from kubedev.scheduler.cycle import Decision
 from kubedev.scheduler.events import Bind, ClearNomination, DeleteVictim, Effect, PatchPodStatus, WatchEvent
 from kubedev.scheduler.queue.queue_transitions import Place

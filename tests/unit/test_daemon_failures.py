@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from kubedev.api.objects import Node, Pod, Workload
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import Workload
 from kubedev.api.workloads import daemon_pod
 from kubedev.cluster.controllers.daemon import BackOffs, manage, next_retry
 from kubedev.cluster.controllers.effects import CreatePod, DeletePod

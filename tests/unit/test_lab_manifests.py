@@ -9,7 +9,8 @@ import pytest
 
 from kubedev.api.admission import admit_pod
 from kubedev.api.manifests import ManifestError, load
-from kubedev.api.objects import Node, PriorityClass, Workload
+from kubedev.api.objects import Node
+from kubedev.api.pod_groups import PriorityClass, Workload
 from kubedev.api.selectors import Taint, Toleration
 from kubedev.cluster.daemon_sets import daemon_pods, may_stay
 from kubedev.kubelet.registered_node import registered_node

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from kubedev.api.manifests import ManifestError, Skipped, load
-from kubedev.api.objects import Namespace, Node, PriorityClass, Workload
+from kubedev.api.objects import Node
+from kubedev.api.pod_groups import Namespace, PriorityClass, Workload
 from kubedev.api.requests import compute_pod_resource_request
 from kubedev.api.workloads import daemon_pod
 

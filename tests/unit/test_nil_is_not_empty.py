@@ -6,7 +6,8 @@ import pytest
 
 from kubedev.api.defaults import default_node, default_pod
 from kubedev.api.fields import Fields
-from kubedev.api.objects import Node, Pod, PodDisruptionBudget
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import PodDisruptionBudget
 from kubedev.api.selectors import REQUIRED
 from kubedev.api.selectors import NodeAffinity as NodeAffinityRules
 from kubedev.scheduler.context import Context

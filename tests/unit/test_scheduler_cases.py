@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kubedev.api.objects import PodDisruptionBudget
+from kubedev.api.pod_groups import PodDisruptionBudget
 from kubedev.api.selectors import LabelSelector, Taint
 from kubedev.scheduler.preemption.preemption import Preemption
 from kubedev.scheduler.queue.queue_transitions import Place

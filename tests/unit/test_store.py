@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from kubedev.api.claims import ResourceClaim
-from kubedev.api.objects import PodDisruptionBudget, Service, Workload
+from kubedev.api.pod_groups import PodDisruptionBudget, Service, Workload
 from kubedev.api.storage import CSIStorageCapacity, PersistentVolumeClaim
 from kubedev.cluster.store import Object, Store, deleted, find, listed, put
 from kubedev.lab.session import Lab

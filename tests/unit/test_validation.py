@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from kubedev.api.defaults import PriorityError, default_pod, resolve_priority
-from kubedev.api.objects import Node, Pod, PriorityClass
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import PriorityClass
 from kubedev.api.validation import validate_node, validate_pod
 
 GPU = "nvidia.com/gpu"

@@ -7,7 +7,8 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubedev.api.objects import Pod, PodDisruptionBudget
+from kubedev.api.objects import Pod
+from kubedev.api.pod_groups import PodDisruptionBudget
 from kubedev.api.selectors import LabelSelector, Taint
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.cycle import schedule_one

@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from kubedev.api.admission import admit_pod
 from kubedev.api.defaults import PriorityError, default_pod
-from kubedev.api.objects import Node, Pod, PriorityClass, Workload
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import PriorityClass, Workload
 from kubedev.api.workloads import daemon_pod
 from kubedev.cluster.controllers.effects import CreatePod, DeletePod
 from kubedev.cluster.daemon_sets import may_stay, should_run

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from kubedev.api.objects import Pod, PodDisruptionBudget
+from kubedev.api.objects import Pod
+from kubedev.api.pod_groups import PodDisruptionBudget
 from kubedev.api.requests import Resource
 from kubedev.api.values import Same
 from kubedev.scheduler.framework import run_filters

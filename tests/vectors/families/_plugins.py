@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from kubedev.api.objects import Namespace, Node, Pod, Service
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import Namespace, Service
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.status import SUCCESS, Code, Status

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from kubedev.api.objects import Namespace, Node, Pod, PodDisruptionBudget, Service
+from kubedev.api.objects import Node, Pod
+from kubedev.api.pod_groups import Namespace, PodDisruptionBudget, Service
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.cycle import Decision, schedule_one
 from kubedev.scheduler.node_info import NodeInfo
