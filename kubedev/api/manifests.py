@@ -6,83 +6,23 @@ kubelet and scheduler are read by whom they are for: `load` is given a reader fo
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from kubedev.api.claim_validation import default_device_object, validate_device_object
-from kubedev.api.claims import DeviceClass, DeviceObject, ResourceClaim, ResourceClaimTemplate
-from kubedev.api.defaults import default_namespace, default_node, default_pod, without_claims
-from kubedev.api.fields import FieldError, Fields, expected
+from kubedev.api.fields import FieldError
+from kubedev.api.kinds import Object, Values, flatten, is_of_devices, known_type, name_of
 from kubedev.api.objects import Node, Pod
-from kubedev.api.pod_groups import Namespace, PodDisruptionBudget, PriorityClass, Service, Workload
-from kubedev.api.problems import Problem
-from kubedev.api.resource_slices import ResourceSlice
-from kubedev.api.storage import (
-    CSIDriver,
-    CSINode,
-    CSIStorageCapacity,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    StorageObject,
-    VolumeAttachment,
-)
-from kubedev.api.storage_validation import default_storage, validate_storage
-from kubedev.api.strict import unknown_fields
+from kubedev.api.storing import GATE_IS_OFF, RefusedError, notes_on, read, refuse_duplicates
 from kubedev.api.switches import CLAIMS_GATE
-from kubedev.api.validation import validate_node, validate_pod
-from kubedev.api.workloads import pods_of, validate_workload
 from kubedev.api.yaml_reader import Document, YAMLError, documents, line_of
 
 __all__ = ["CONFIGURATIONS", "ManifestError", "Manifests", "Object", "Reader", "Skipped", "load"]
 
-Values = Mapping[str, Any]
 Reader = Callable[[Values], object]
 """Reads a configuration; raises ValueError where whoever it is for would refuse it."""
-Object = (
-    Pod
-    | Node
-    | Workload
-    | Namespace
-    | Service
-    | PodDisruptionBudget
-    | PriorityClass
-    | StorageObject
-    | DeviceObject
-)
 T = TypeVar("T")
 
-GATE_IS_OFF = f"the feature gate {CLAIMS_GATE} is off, as by default in v1.32"
-DEVICE_VERSION = "resource.k8s.io/v1beta1"
-TYPES: dict[tuple[str, str], type[Object]] = {
-    ("v1", "Pod"): Pod,
-    ("v1", "Node"): Node,
-    ("v1", "Namespace"): Namespace,
-    ("v1", "Service"): Service,
-    ("v1", "ReplicationController"): Workload,
-    ("apps/v1", "Deployment"): Workload,
-    ("apps/v1", "ReplicaSet"): Workload,
-    ("apps/v1", "StatefulSet"): Workload,
-    ("apps/v1", "DaemonSet"): Workload,
-    ("batch/v1", "Job"): Workload,
-    ("batch/v1", "CronJob"): Workload,
-    ("policy/v1", "PodDisruptionBudget"): PodDisruptionBudget,
-    ("scheduling.k8s.io/v1", "PriorityClass"): PriorityClass,
-    ("v1", "PersistentVolumeClaim"): PersistentVolumeClaim,
-    ("v1", "PersistentVolume"): PersistentVolume,
-    ("storage.k8s.io/v1", "StorageClass"): StorageClass,
-    ("storage.k8s.io/v1", "CSINode"): CSINode,
-    ("storage.k8s.io/v1", "CSIDriver"): CSIDriver,
-    ("storage.k8s.io/v1", "CSIStorageCapacity"): CSIStorageCapacity,
-    ("storage.k8s.io/v1", "VolumeAttachment"): VolumeAttachment,
-    (DEVICE_VERSION, "ResourceClaim"): ResourceClaim,
-    (DEVICE_VERSION, "ResourceClaimTemplate"): ResourceClaimTemplate,
-    (DEVICE_VERSION, "DeviceClass"): DeviceClass,
-    (DEVICE_VERSION, "ResourceSlice"): ResourceSlice,
-}
-VERSIONS = {kind: version for version, kind in TYPES}
-OWN_GROUPS = {version.rpartition("/")[0] for version in VERSIONS.values()} | {"extensions"}
 CONFIGURATIONS = {
     ("kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"): "a kubelet reads it from a file (--config)",
     (
@@ -91,7 +31,6 @@ CONFIGURATIONS = {
     ): "the scheduler reads it from a file (--config)",
 }
 """Kinds that are configurations, and no objects of the API server; and who reads them."""
-LISTS = {"List": "", "PodList": "Pod", "NodeList": "Node"}
 TEMPLATE = re.compile(r"\{\{.*?\}\}")
 
 
@@ -148,15 +87,6 @@ class Manifests:
     def nodes(self) -> tuple[Node, ...]:
         """The nodes."""
         return self.of_type(Node)
-
-
-class RefusedError(ValueError):
-    """An object that is refused, and what is wrong with which of its fields."""
-
-    def __init__(self, label: str, problems: tuple[Problem, ...]) -> None:
-        super().__init__(label)
-        self.label = label
-        self.problems = problems
 
 
 def load(
@@ -267,151 +197,3 @@ def template_hint(text: str) -> str:
             what = f"line {number} holds a template, {found[0]}"
             return f"\n  {what}: render the chart first (helm template CHART)"
     return ""
-
-
-def flatten(document: Any, path: str = "") -> Iterator[tuple[str, Values]]:
-    """The objects of a document with their paths: itself, or the items of a list."""
-    if not isinstance(document, Mapping):
-        raise ValueError(expected("an object with apiVersion, kind and metadata", document))
-    kind = document.get("kind")
-    if isinstance(kind, str) and kind in LISTS:
-        for item in Fields.of(document, path).children("items"):
-            typed = {"apiVersion": "v1", "kind": LISTS[kind]} if LISTS[kind] else {}
-            yield from flatten({**typed, **item.values}, item.path)
-    else:
-        yield path, document
-
-
-def is_of_devices(version: str) -> bool:
-    """Whether a version is of the kinds that claim devices."""
-    return version.partition("/")[0] == DEVICE_VERSION.partition("/")[0]
-
-
-def known_type(values: Values, claims: bool) -> type[Object] | None:
-    """The type of an object; None for kinds of other people, ValueError for what kubectl would refuse."""
-    fields = Fields.of(values)
-    unset = [f"{name} not set" for name in ("apiVersion", "kind") if not fields.text(name)]
-    if unset:
-        raise ValueError(f"error validating data: [{', '.join(unset)}]. {header_hint(values)}")
-    version, kind = fields.text("apiVersion"), fields.text("kind")
-    own = version.rpartition("/")[0] in OWN_GROUPS and (claims or not is_of_devices(version))
-    if (version, kind) not in TYPES and kind in VERSIONS and own:
-        raise ValueError(
-            f'no matches for kind "{kind}" in version "{version}". Write apiVersion: {VERSIONS[kind]}'
-        )
-    return TYPES.get((version, kind))
-
-
-def header_hint(values: Values) -> str:
-    """What to write at the top of an object without apiVersion or kind."""
-    spec, status = values.get("spec"), values.get("status")
-    kind = "KIND"
-    if isinstance(spec, Mapping) and "containers" in spec:
-        kind = "Pod"
-    elif isinstance(status, Mapping) and {"capacity", "allocatable"} & status.keys():
-        kind = "Node"
-    elif "globalDefault" in values:
-        kind = "PriorityClass"
-    looks = f"This looks like a {kind}: write" if kind in VERSIONS else "Write"
-    return f"{looks} apiVersion: {VERSIONS.get(kind, 'VERSION')} and kind: {kind} at the top."
-
-
-def name_of(values: Values) -> str:
-    """The name of any object; empty where it has none."""
-    metadata = values.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, Mapping) else None
-    return name if isinstance(name, str) else ""
-
-
-def read(values: Values, known: type[Object], number: int, claims: bool) -> list[Object]:
-    """One object, defaulted and checked, with the pods that it makes; ValueError where it is refused."""
-    metadata = Fields.of(values).child("metadata")
-    if not metadata.has("name") and metadata.has("generateName"):  # the API server adds random letters
-        name = f"{metadata.text('generateName')}{number}"
-        values = {**values, "metadata": {**metadata.values, "name": name}}
-    label = f'The {values["kind"]} "{name_of(values)}" is invalid:'
-    try:
-        return checked(known.parse(values), values, label, claims)
-    except FieldError as error:
-        raise RefusedError(label, (Problem(error.field, error.problem),)) from None
-
-
-def checked(found: Object, values: Values, label: str, claims: bool) -> list[Object]:
-    """An object as the API server would store it, with or without claims for devices."""
-    if isinstance(found, Pod):
-        pod = default_pod(found if claims else without_claims(found))
-        refuse(label, (*unknown_fields(new(values), "Pod"), *validate_pod(pod)))
-        return [pod]
-    if isinstance(found, Node):
-        node = default_node(found)
-        refuse(label, (*unknown_fields(new(values), "Node"), *validate_node(node)))
-        return [node]
-    if isinstance(found, Workload):
-        refuse(label, validate_workload(found, claims))
-        pods = pods_of(found) if claims else map(without_claims, pods_of(found))
-        return [found, *map(default_pod, pods)]
-    if isinstance(found, StorageObject):
-        stored = default_storage(found)
-        refuse(label, (*unknown_fields(new(values), values["kind"]), *validate_storage(stored)))
-        return [stored]
-    if isinstance(found, DeviceObject):
-        device = default_device_object(found)
-        refuse(label, (*unknown_fields(new(values), values["kind"]), *validate_device_object(device)))
-        return [device]
-    if isinstance(found, Namespace):
-        found = default_namespace(found)
-    if not found.name:
-        refuse(label, (Problem("metadata.name", "Required value: name or generateName is required"),))
-    return [found]
-
-
-def refuse_duplicates(found: Iterable[Object], known: set[tuple[str, str, str]]) -> None:
-    """ValueError where an object of the same kind and name came before; else its name is noted."""
-    for each in found:
-        kind = each.kind if isinstance(each, Workload) else type(each).__name__
-        key = (kind, getattr(each, "namespace", ""), each.name)
-        if key in known:
-            raise ValueError(f'{kind} "{each.name}" already exists: give each object a name of its own')
-        known.add(key)
-
-
-def new(values: Values) -> Values:
-    """The object if somebody wrote it; empty if it came out of a cluster, which may be newer than kubedev."""
-    return {} if Fields.of(values).child("metadata").has("uid") else values
-
-
-def refuse(label: str, problems: Iterable[Problem]) -> None:
-    """RefusedError with all problems, if there are any."""
-    if problems := tuple(problems):
-        raise RefusedError(label, problems)
-
-
-def notes_on(values: Values, claims: bool) -> Iterator[str]:
-    """Where something was filled in, or counts for nothing here."""
-    fields = Fields.of(values)
-    what = f"{values['kind']} {name_of(values)}"
-    status, spec = fields.child("status"), fields.child("spec")
-    if values["kind"] == "Node" and not status.has("allocatable"):
-        if status.has("capacity"):
-            yield f"{what} has no status.allocatable: all of its capacity counts, as the API server has it"
-        else:
-            yield f"{what} has neither capacity nor allocatable: no pod fits there until its kubelet reports"
-    if values["kind"] == "Pod" and spec.has("resourceClaims") and not claims:
-        yield f"{what} has resourceClaims, which count for nothing: {GATE_IS_OFF}"
-    if any(one.has("adminAccess") for one in requests_of(values["kind"], spec)):
-        yield f"{what} asks for adminAccess, which is dropped: the feature gate DRAAdminAccess is off in v1.32"
-    account = spec.text("serviceAccountName") or spec.text("serviceAccount")
-    if values["kind"] == "Pod" and account not in ("", "default"):
-        yield f"{what} names the service account {account}, which counts for nothing here"
-    if values["kind"] == "Pod" and spec.has("resources"):
-        yield f"{what} has pod-level resources, which v1.32 does not count"
-    if values["kind"] == "PodDisruptionBudget" and not status.has("disruptionsAllowed"):
-        yield f"{what} has no status.disruptionsAllowed: no pod of it may be disrupted until it is worked out"
-    if values["kind"] == "DaemonSet":
-        yield f"{what} makes a pod for each node that it may run on, none in this file"
-
-
-def requests_of(kind: str, spec: Fields) -> list[Fields]:
-    """The requests of a claim for devices, or of a template; none of anything else."""
-    claims = {"ResourceClaim": spec, "ResourceClaimTemplate": spec.child("spec")}
-    return claims[kind].child("devices").children("requests") if kind in claims else []

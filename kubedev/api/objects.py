@@ -2,7 +2,7 @@
 
 Fields have Kubernetes' names in snake_case; times are seconds since 1970. Go source:
 `k8s.io/api/core/v1/types.go`. Reading fills in what every pod has (namespace `default`, uid `namespace/name`,
-the scheduler's name) and nothing else: defaulting and validation stand in `manifests`. The manifest itself is
+the scheduler's name) and nothing else: defaulting and validation stand in `storing`. The manifest itself is
 kept beside, for whoever needs a field that is not read here. Mappings are not to be changed.
 """
 
