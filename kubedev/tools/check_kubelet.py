@@ -25,7 +25,7 @@ from kubedev.kubelet.devices.registration import register, socket_path
 from kubedev.wire.client import PluginClient
 from kubedev.wire.inflow import Inflow
 from kubedev.wire.server import RegistrationServer
-from kubedev.wire.sockets import is_live, is_socket
+from kubedev.wire.sockets import is_live, remove_sockets
 from kubedev.wire.transport import Reply
 
 __all__ = ["CheckKubelet", "Event", "LetIn", "ListCame", "StreamEnded"]
@@ -177,7 +177,7 @@ class CheckKubelet:
 
 
 def _created(hidden: str, path: str) -> None:
-    _remove_others(hidden, path)
+    remove_sockets(os.path.dirname(path), hidden)  # as a kubelet does before it listens
     try:
         os.link(hidden, path)
     except OSError:  # a file system without links
@@ -187,15 +187,5 @@ def _created(hidden: str, path: str) -> None:
 
 
 def _renamed(hidden: str, path: str) -> None:
-    _remove_others(hidden, path)
+    remove_sockets(os.path.dirname(path), hidden)  # as a kubelet does before it listens
     os.rename(hidden, path)
-
-
-def _remove_others(hidden: str, path: str) -> None:
-    """Remove what a kubelet removes before it listens; a moment later the new one is there."""
-    directory = os.path.dirname(path)
-    for entry in os.listdir(directory):
-        other = os.path.join(directory, entry)
-        if other != hidden and is_socket(other):
-            with suppress(FileNotFoundError):
-                os.unlink(other)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from kubedev.api.messages import AllocateRequest, Answer, Call, RpcError
-from kubedev.deviceplugin.duties.calls import HUNG, Ask, Questions, odd_questions, questions
+from kubedev.deviceplugin.duties.calls import HUNG, Ask, Questions, hung, odd_questions, questions
 from kubedev.deviceplugin.duties.seen import Asked, MemorySize, Seen, Waited
 from kubedev.tools.check_watch import WatchedPlugin
 from kubedev.tools.process_memory import listener, resident
@@ -69,14 +69,14 @@ class PluginCheck(WatchedPlugin):
     def _calls(self) -> bool:
         self._says("asks it for devices")
         self._have(questions(self.seen.resource, self._socket, self._healthy(), self._options, self._limits))
-        hung = self._hung()
-        if self._healthy() and not hung and not self._gone():
+        unanswered = hung(self.seen.asked)
+        if self._healthy() and not unanswered and not self._gone():
             self._says("allocates a thousand times")
             self._allocate_many()
         self._pump(0)
         if self._gone():
             return False
-        if not hung:
+        if not unanswered:
             self._says("asks it what no kubelet asks")
             self._have(odd_questions(self.seen.resource, self._socket, self._limits))
             self._pump(0.2)
@@ -106,7 +106,7 @@ class PluginCheck(WatchedPlugin):
         if had_healthy and not self._healthy():
             healthy = self._wait(lambda: bool(self._healthy()), self._limits.restart)
             self._saw(waited=replace(healthy, what="healthy again"))
-        if (devices := self._healthy()) and not self._hung():
+        if (devices := self._healthy()) and not hung(self.seen.asked):
             self._ask((self._allocate("after restart", devices[0].id),))
             if self._gone() and self._registration(self._limits.restart).came:
                 self._ask((self._allocate("after restart", devices[0].id),))
@@ -201,10 +201,6 @@ class PluginCheck(WatchedPlugin):
         if waited.came:
             self._wait(lambda: self._listed_now(), self._limits.list)
         return waited
-
-    def _hung(self) -> bool:
-        """Whether a call was not answered at all: it is not waited for twice."""
-        return any(getattr(asked.answer, "code", "") == HUNG for asked in self.seen.asked)
 
     def _die(self) -> None:
         self._followed = 0

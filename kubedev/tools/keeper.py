@@ -26,8 +26,8 @@ OnEvent = Callable[[str, int | str], None]
 
 
 class Keeper:
-    """The handle on a keeper. `on_event` is called on a thread with `started` and a process id, `failed` and why, or
-    `ended` and the exit code, which is below 0 for a signal.
+    """The handle on a keeper. `on_event` is called on a thread with `failed` and why, or `ended` and the exit code,
+    which is below 0 for a signal.
     """
 
     def __init__(self, command: Sequence[str], folder: str, on_event: OnEvent) -> None:
@@ -130,7 +130,6 @@ class _Kept:
                 return
             self._pid = process.pid
             process.returncode = 0  # it is waited for here
-            _tell("started", self._pid)
         elif self._pid is not None:
             with suppress(OSError):
                 os.kill(self._pid, int(line.split()[1]))

@@ -191,8 +191,8 @@ def is_live(path: str) -> bool:
     return True
 
 
-def remove_sockets(directory: str) -> None:
-    """Remove the sockets in `directory`, and nothing else."""
+def remove_sockets(directory: str, keep: str = "") -> None:
+    """Remove the sockets in `directory`, but for the path `keep`, and nothing else."""
     for path in Path(directory).iterdir():
-        if is_socket(str(path)):
+        if str(path) != keep and is_socket(str(path)):
             path.unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 It yields the calls to make, several at once where they are to come together, and is sent what became of them.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 
 from kubedev.api.messages import (
@@ -20,7 +20,7 @@ from kubedev.api.messages import (
 )
 from kubedev.deviceplugin.duties.seen import LIMITS, Asked, Limits
 
-__all__ = ["HUNG", "NEVER_LISTED", "Ask", "Questions", "ask_all", "odd_questions", "questions"]
+__all__ = ["HUNG", "NEVER_LISTED", "Ask", "Questions", "ask_all", "hung", "odd_questions", "questions"]
 
 NEVER_LISTED = "kubedev-never-listed"
 TOGETHER = 8  # so many calls of Allocate come at once
@@ -74,8 +74,13 @@ def questions(
         batches.append((ask("pre-start", "PreStartContainer", request_, limits.pre_start),))
     for batch in batches:
         answers = yield batch
-        if any(getattr(asked.answer, "code", "") == HUNG for asked in answers):
+        if hung(answers):
             return
+
+
+def hung(answers: Iterable[Asked]) -> bool:
+    """Whether a call was not answered at all: it is not waited for twice."""
+    return any(getattr(asked.answer, "code", "") == HUNG for asked in answers)
 
 
 def _preferences(ids: tuple[str, ...]) -> list[ContainerPreferredAllocationRequest]:
