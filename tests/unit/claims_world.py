@@ -6,6 +6,7 @@ import yaml
 
 from kubedev.api.switches import CLAIMS_GATE
 from kubedev.kubelet.config import KubeletConfig
+from kubedev.lab.session import Lab
 
 DRIVER = "gpu.example.com"
 CONFIG = KubeletConfig(switches=frozenset({CLAIMS_GATE}))
@@ -71,3 +72,14 @@ def a_pod(name: str, claim: str = "", template: str = "", **spec: Any) -> dict[s
     container = {"name": "main", "image": "i", "resources": {"claims": [{"name": "gpu"}]}}
     pod = {"resourceClaims": [{"name": "gpu", **source}], "containers": [container], **spec}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": pod}
+
+
+def message(lab: Lab, pod: str = "p") -> str:
+    """What the scheduler says of a pod."""
+    return next(c.message for c in lab.pod(pod).conditions if c.type == "PodScheduled")
+
+
+def devices(lab: Lab, claim: str) -> list[str]:
+    """What a claim got."""
+    found = lab.state.store.resource_claims[f"default/{claim}"].allocation
+    return [one.device for one in found.devices] if found else []

@@ -33,6 +33,8 @@ from tests.unit.claims_world import (
     a_slice,
     a_template,
     claimed,
+    devices,
+    message,
     written,
 )
 from tests.unit.scheduler_world import make_node
@@ -45,15 +47,6 @@ def lab() -> Iterator[Lab]:
     with Lab("claims", nodes=2, transport="memory", plugins="thread", config=CONFIG) as made:
         made.apply(written(a_class(), a_slice("gpu-node-1", "A100", "40Gi", 2)))
         yield made
-
-
-def message(lab: Lab, pod: str) -> str:
-    return next(c.message for c in lab.pod(pod).conditions if c.type == "PodScheduled")
-
-
-def devices(lab: Lab, claim: str) -> list[str]:
-    found = lab.state.store.resource_claims[f"default/{claim}"].allocation
-    return [one.device for one in found.devices] if found else []
 
 
 def users(lab: Lab, claim: str) -> list[str]:

@@ -19,6 +19,8 @@ from tests.unit.claims_world import (
     a_slice,
     a_template,
     claimed,
+    devices,
+    message,
     written,
 )
 
@@ -49,12 +51,7 @@ def wants(lab: Lab, spec: dict[str, Any], name: str = "p") -> tuple[str, list[st
 
 
 def got(lab: Lab, pod: str) -> list[str]:
-    found = lab.state.store.resource_claims[f"default/{pod}-gpu-1"].allocation
-    return [one.device for one in found.devices] if found else []
-
-
-def message(lab: Lab, pod: str = "p") -> str:
-    return next(c.message for c in lab.pod(pod).conditions if c.type == "PodScheduled")
+    return devices(lab, f"{pod}-gpu-1")
 
 
 def container(lab: Lab, pod: str = "p") -> ContainerState:
