@@ -37,22 +37,12 @@ class BoardRow:
 class Board(Part):
     """Rows of cells under the heads of columns; what is too narrow for its heads is turned on its side."""
 
-    __slots__ = ("caption", "corner", "heads", "rows", "size")
+    __slots__ = ("heads", "rows", "size")
 
-    def __init__(
-        self,
-        heads: Sequence[Head],
-        rows: Sequence[BoardRow],
-        *,
-        size: float = 30.0,
-        corner: str = "",
-        caption: str = "",
-    ) -> None:
+    def __init__(self, heads: Sequence[Head], rows: Sequence[BoardRow], *, size: float = 30.0) -> None:
         self.heads = tuple(heads)
         self.rows = tuple(rows)
         self.size = size
-        self.corner = corner
-        self.caption = caption
 
     def _labels(self) -> float:
         return max((text_width(row.label) for row in self.rows), default=0.0) + 16
@@ -162,19 +152,6 @@ class Board(Part):
 
     def about(self) -> str:
         return say("grammar.board", rows=len(self.rows), columns=len(self.heads))
-
-    def tables(self) -> tuple[Table, ...]:
-        if not self.caption:
-            return ()
-        heads = (self.corner, *(head.name for head in self.heads))
-        rows = tuple((row.label, *(_said(cell) for cell in row.cells)) for row in self.rows)
-        return (Table(self.caption, heads, rows),)
-
-
-def _said(cell: Device | str | None) -> str:
-    if isinstance(cell, Device):
-        return f"{cell.label} {cell.state.word}".strip()
-    return cell or ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,12 +34,11 @@ class Said:
 class Calls(Part):
     """Parties side by side, each with a line down; the calls between them one below the other."""
 
-    __slots__ = ("caption", "parties", "said")
+    __slots__ = ("parties", "said")
 
-    def __init__(self, parties: Sequence[str], said: Sequence[Said], *, caption: str = "") -> None:
+    def __init__(self, parties: Sequence[str], said: Sequence[Said]) -> None:
         self.parties = tuple(parties)
         self.said = tuple(said)
-        self.caption = caption
 
     def _boxes(self) -> list[float]:
         return [text_width(party, bold=True) + 26 for party in self.parties]
@@ -103,12 +102,6 @@ class Calls(Part):
 
     def about(self) -> str:
         return say("grammar.sequence", count=len(self.said), parties=", ".join(self.parties))
-
-    def tables(self) -> tuple[Table, ...]:
-        if not self.caption:
-            return ()
-        heads = tuple(say(f"table.{head}") for head in ("from", "to", "call", "payload"))
-        return (Table(self.caption, heads, tuple((s.source, s.target, s.text, s.note) for s in self.said)),)
 
 
 @dataclass(frozen=True, slots=True)

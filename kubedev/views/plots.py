@@ -44,7 +44,7 @@ class Bars(Part):
     `limit` is a line across, told by `limit_words` above the bars or, with `beside`, at its end.
     """
 
-    __slots__ = ("bars", "beside", "caption", "high", "limit", "limit_words", "ticks", "top", "unit")
+    __slots__ = ("bars", "beside", "high", "limit", "limit_words", "ticks", "top", "unit")
 
     def __init__(
         self,
@@ -57,7 +57,6 @@ class Bars(Part):
         limit_words: str = "",
         beside: bool = False,
         high: float = 150.0,
-        caption: str = "",
     ) -> None:
         self.bars = tuple(bars)
         self.top = max([top, 1e-9, *(bar.total for bar in bars)])
@@ -67,7 +66,6 @@ class Bars(Part):
         self.limit_words = limit_words
         self.beside = beside
         self.high = high
-        self.caption = caption
 
     def _number(self, value: float) -> str:
         return f"{value:g} {self.unit}".strip()
@@ -178,19 +176,6 @@ class Bars(Part):
         return say(
             "grammar.bars", labels=", ".join(bar.label for bar in self.bars), top=self._number(self.top)
         )
-
-    def tables(self) -> tuple[Table, ...]:
-        if not self.caption:
-            return ()
-        rows = tuple(
-            (
-                bar.label,
-                self._number(bar.total),
-                ", ".join(piece.words for piece in bar.pieces if piece.words),
-            )
-            for bar in self.bars
-        )
-        return (Table(self.caption, (say("table.what"), say("table.total"), say("table.why")), rows),)
 
 
 @dataclass(frozen=True, slots=True)

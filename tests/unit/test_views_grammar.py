@@ -122,7 +122,7 @@ def test_owners_without_room_are_told_in_words() -> None:
 def board(rows: int, heads: int = 10) -> Board:
     cells = [tuple(Device(str(n), STATES[0]) if n % 2 else None for n in range(heads)) for _ in range(rows)]
     lines = [BoardRow(f"NUMA {n}", each, "faint", lit=n == 1) for n, each in enumerate(cells)]
-    return Board([Head(f"a long head {n}", "3") for n in range(heads)], lines, caption="Sets")
+    return Board([Head(f"a long head {n}", "3") for n in range(heads)], lines)
 
 
 def test_a_board_is_turned_where_its_heads_have_no_room() -> None:
@@ -226,10 +226,11 @@ def test_tables_and_alternative_text_come_from_the_same_values() -> None:
         for name, n in (("one", "1"), ("two", "2"))
     ]
     extra = Table("Extra", ("a",), (("b",),))
-    shown = draw(Column(Grid(*cards, caption="Cards"), board(2, 2), Facts(extra)))
+    steps = Decisions(Decision("rule", "d0", "free"), caption="Steps")
+    shown = draw(Column(Grid(*cards, caption="Cards"), steps, board(2, 2), Facts(extra)))
     assert shown.tables[0].columns == ("what", "count", "cells")
     assert shown.tables[0].rows == (("one", "1", "1 free"), ("two", "2", "1 free"))
-    assert shown.tables[1].rows[0] == ("NUMA 0", "", "1 free")
+    assert shown.tables[1].rows == (("rule", "d0", "free"),)
     assert shown.tables[2] is extra
     assert shown.alt.startswith("A sentence. Shown: ")
     assert "one (1 free)" in shown.alt
@@ -305,9 +306,7 @@ def bars(count: int, value: float, limited: bool) -> Bars:
     pieces = (Piece(value, words="app"), Piece(1.0, "free", "helper"))
     limit, said = (2.0, "limit 2") if limited else (None, "")
     shown = [Bar(f"a moment {n}", pieces[: n % 2 + 1]) for n in range(count)]
-    return Bars(
-        shown, 4, ticks=(0, 1, 2, 2.01, 4), unit="CPUs", limit=limit, limit_words=said, caption="Moments"
-    )
+    return Bars(shown, 4, ticks=(0, 1, 2, 2.01, 4), unit="CPUs", limit=limit, limit_words=said)
 
 
 def time_line(count: int, until: float) -> TimeLine:
