@@ -23,8 +23,8 @@ from kubedev.api.messages import (
 )
 from kubedev.deviceplugin.preference import preferred_allocation
 from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
+from kubedev.kubelet.devices.capacity import with_plugin
 from kubedev.kubelet.devices.devices import DeviceAllocateInfo, DeviceManagerState
-from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.lab.rows import Rows
 from kubedev.views.allocation_multiples import allocation_multiples
 from kubedev.views.allocation_sets import allocation_picture
@@ -89,16 +89,8 @@ def allocation_scene(
     left = frozenset(_REUSABLE[:reusable])
     used = frozenset(_IN_USE[:in_use]) | left
     devices = {id_: Device(id_, UNHEALTHY if id_ in bad else HEALTHY, (int(id_[1]) // 4,)) for id_ in _IDS}
-    options = DevicePluginOptions(get_preferred_allocation_available=True)
-    state = DeviceManagerState(
-        all_devices={RESOURCE: devices},
-        healthy_devices={RESOURCE: frozenset(_IDS) - bad},
-        unhealthy_devices={RESOURCE: bad},
-        allocated_devices={RESOURCE: used},
-        connections={1: Endpoint(RESOURCE, "gpu.sock", "connected", options)},
-        clients={RESOURCE: 1},
-        endpoints={RESOURCE: 1},
-    )
+    state = with_plugin(DeviceManagerState(), RESOURCE, tuple(devices.values()), preferred=True)
+    state = replace(state, allocated_devices={RESOURCE: used})
     request = DeviceRequest(_POD, _CONTAINER, RESOURCE, needed)
     return AllocationScene(_at(moment, state, needed), request, left)
 

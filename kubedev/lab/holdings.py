@@ -27,8 +27,7 @@ __all__ = ["container_holds", "draw", "finds_idle", "listed", "show", "side_by_s
 
 def told(machine: Machine, pod: Pod) -> tuple[Sequence[Turn], Sequence[str]]:
     """The turns of a pod's containers at a machine's GPUs; what the scheduler counts then, and what records hold."""
-    state = machine.kubelet.devices
-    free = state.healthy_devices[GPU] - state.allocated_devices.get(GPU, frozenset())
+    free = machine.kubelet.devices.free(GPU)
     after, admission = machine.admit(pod)
     decisions = [a.decision for a in admission.allocations if isinstance(a.decision, AllocationDecision)]
     shown = turns(pod, decisions, GPU, free, tray(after).get(pod.uid, frozenset()))

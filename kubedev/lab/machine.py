@@ -16,7 +16,6 @@ from kubedev.api.messages import (
     Call,
     ContainerAllocateResponse,
     Device,
-    DevicePluginOptions,
     converse,
 )
 from kubedev.api.names import CPU
@@ -25,7 +24,7 @@ from kubedev.api.quantity import Quantity
 from kubedev.deviceplugin.plugin import make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.cpu.cpu_topology import CPUTopology
-from kubedev.kubelet.devices.capacity import list_and_watch
+from kubedev.kubelet.devices.capacity import list_and_watch, with_plugin
 from kubedev.kubelet.devices.devices import (
     DeviceAllocateInfo,
     allocated_by,
@@ -33,7 +32,6 @@ from kubedev.kubelet.devices.devices import (
     container_devices,
     insert,
 )
-from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.kubelet.kubelet_state import KubeletState, new_kubelet
 from kubedev.kubelet.pods import Phase, PodRecord
 from kubedev.kubelet.topology.hints import ResourceHints
@@ -141,14 +139,7 @@ class Machine:
     def listed(self, short: str, devices: Sequence[Device]) -> Self:
         """The machine after a resource's plugin has sent this list."""
         name = full_name(short)
-        state = list_and_watch(self.kubelet.devices, name, devices)
-        number = state.endpoints.get(name, len(state.endpoints) + 1)
-        plugin = Endpoint(name, f"{short}.sock", "connected", DevicePluginOptions())
-        state = replace(
-            state,
-            connections={**state.connections, number: plugin},
-            endpoints={**state.endpoints, name: number},
-        )
+        state = with_plugin(self.kubelet.devices, name, devices)
         return replace(self, kubelet=replace(self.kubelet, devices=state))
 
     def moved(self, id_: str, nodes: Nodes) -> Self:

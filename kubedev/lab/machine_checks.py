@@ -30,11 +30,6 @@ def _on_mask(machine: Machine, resource: str, mask: int) -> list[str]:
     return [d.id for d in devices if any(mask >> node & 1 for node in d.numa_nodes or ())]
 
 
-def _free(machine: Machine, resource: str) -> frozenset[str]:
-    state = machine.kubelet.devices
-    return state.healthy_devices[resource] - state.allocated_devices.get(resource, frozenset())
-
-
 def admits(*policies: str, pod: str = "new", **asked: int) -> MachineInvariant:
     """These policies (all, if none is named) admit a pod that asks for so many."""
 
@@ -62,7 +57,7 @@ def _why(machine: Machine, hints: ResourceHints, pod: str) -> Iterator[str]:
     """Why a resource's hints are not enough."""
     if hints.hints == ():
         placed = _on_mask(machine, hints.resource, -1)
-        devices = sorted(_free(machine, hints.resource) & set(placed))
+        devices = sorted(machine.kubelet.devices.free(hints.resource) & set(placed))
         listed = ", ".join(devices) or say("set.none")
         yield say(
             "check.numa.cannot", resource=hints.resource, pod=pod, devices=listed, request=hints.request
@@ -94,7 +89,8 @@ def only_preferred(mask: int, pod: str = "new", **asked: int) -> MachineInvarian
             counts = verdict.counts
             if counts.mask != mask and verdict.verdict == "preferred":
                 there = sorted(
-                    set(_on_mask(machine, hints.resource, counts.mask)) & _free(machine, hints.resource)
+                    set(_on_mask(machine, hints.resource, counts.mask))
+                    & machine.kubelet.devices.free(hints.resource)
                 )
                 yield say("check.numa.preferred-too", mask=mask_words(counts.mask), devices=", ".join(there))
             if counts.mask == mask and verdict.verdict == "too few":

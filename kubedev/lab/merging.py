@@ -188,8 +188,7 @@ def _cell(view: DeviceView, where: str) -> Shown:
 def lists(machine: Machine, mask: int | None, short: str = "gpu") -> dict[str, str]:
     """In which of LISTS each free device of a resource is."""
     resource, state = full_name(short), machine.kubelet.devices
-    free = state.healthy_devices[resource] - state.allocated_devices.get(resource, frozenset())
-    found = filter_by_affinity(state.all_devices[resource], free, mask)
+    found = filter_by_affinity(state.all_devices[resource], state.free(resource), mask)
     return {id_: name for name in LISTS for id_ in sorted(getattr(found, name.replace(" ", "_")))}
 
 

@@ -72,7 +72,7 @@ def _state(run: _Run, state: ClusterState, node: str) -> RegistrationState:
     before, event, phase = run.moves.get(run.focus or 0, ("absent", "", "absent"))
     there, dead = files(state, node)
     return RegistrationState(
-        phase, before, event, tuple(calls), parties, there, dead, _places(run, state, node), run.note
+        phase, before, event, tuple(calls), parties, there, dead, _places(state, node), run.note
     )
 
 
@@ -80,7 +80,7 @@ def _one(party: str) -> str:
     return party if party == KUBELET else "plugin"
 
 
-def _places(run: _Run, state: ClusterState, node: str) -> tuple[tuple[str, Phase], ...]:
+def _places(state: ClusterState, node: str) -> tuple[tuple[str, Phase], ...]:
     """Where the plugins are, when more than one is known: a connection each."""
     found = [(short(c.socket), c.phase) for c in _connections(state, node).values()]
     return tuple(found) if len(found) > 1 else ()
@@ -139,7 +139,7 @@ def _note_call(run: _Run, state: ClusterState, event: e.Event | None, node: str)
             run.note = ""
             calls = list(_heard(run, state, what, node))
         case e.FromKubelet(name, effect) if name == node:
-            calls = list(_said(run, state, effect, node))
+            calls = list(_said(run, effect))
         case _:
             return
     for call in calls:
@@ -176,7 +176,7 @@ def _heard(run: _Run, state: ClusterState, event: k.KubeletEvent, node: str) -> 
             yield SequenceCall(name, KUBELET, words, error, answer=True)
 
 
-def _said(run: _Run, state: ClusterState, effect: k.Effect, node: str) -> Iterator[SequenceCall]:
+def _said(run: _Run, effect: k.Effect) -> Iterator[SequenceCall]:
     """What the kubelet told a plugin."""
     match effect:
         case k.Ask(_, call) if call.method in ("Dial", "GetDevicePluginOptions"):

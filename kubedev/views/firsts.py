@@ -11,16 +11,15 @@ from kubedev.api.messages import (
     UNHEALTHY,
     VERSION,
     Device,
-    DevicePluginOptions,
     Empty,
     RegisterRequest,
+    converse,
 )
 from kubedev.api.objects import Pod
 from kubedev.api.requests import Role, pod_arithmetic
-from kubedev.kubelet.devices.allocation import DeviceRequest, devices_to_allocate
-from kubedev.kubelet.devices.capacity import list_and_watch
+from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
+from kubedev.kubelet.devices.capacity import list_and_watch, with_plugin
 from kubedev.kubelet.devices.devices import DeviceManagerState
-from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.kubelet.devices.registration import register as registers
 from kubedev.views.calls import Calls, Said
 from kubedev.views.catalogue import say
@@ -68,7 +67,8 @@ def _names(lab: str) -> list[str]:
 def way() -> First:
     """Lab 00: from Register to a container that runs with its device."""
     ids = ("d0", "d1", "d2", "d3")
-    taken = _allocated(ids)
+    offered = with_plugin(DeviceManagerState(), _GPU, [Device(i) for i in ids])
+    taken = tuple(allocated(offered, DeviceRequest("trainer", "main", _GPU, 1)).sets.taken)
     known, device = say("first.00.list", count=len(ids)), taken[0]
     messages = (
         ("plugin", "kubelet", "Register"),
@@ -86,19 +86,11 @@ def way() -> First:
     return screen("00", _names("00"), bodies, still=4)
 
 
-def _allocated(ids: Sequence[str]) -> tuple[str, ...]:
-    """The device that the kubelet takes for a container that asks for one."""
-    state = DeviceManagerState(
-        all_devices={_GPU: {i: Device(i) for i in ids}},
-        healthy_devices={_GPU: frozenset(ids)},
-        connections={1: Endpoint(_GPU, "gpu.sock", "connected", DevicePluginOptions())},
-        endpoints={_GPU: 1},
-    )
-    try:
-        next(devices_to_allocate(state, DeviceRequest("trainer", "main", _GPU, 1)))
-    except StopIteration as end:
-        return tuple(sorted(end.value[1].devices))
-    raise AssertionError("a plugin without a preference is not asked")
+def allocated(
+    state: DeviceManagerState, request: DeviceRequest, affinity: int | None = None
+) -> DevicesToAllocate:
+    """What the kubelet takes of a plugin that has no preference, and is not asked."""
+    return converse(devices_to_allocate(state, request, affinity=affinity), lambda _: Empty())[1]
 
 
 def _stations(

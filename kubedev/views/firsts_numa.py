@@ -1,15 +1,17 @@
 """The first screens of labs 04 to 06: devices through their sets, masks over a machine, two hints into one."""
 
-from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions
-from kubedev.kubelet.devices.allocation import DeviceRequest, devices_to_allocate
+from dataclasses import replace
+
+from kubedev.api.messages import HEALTHY, UNHEALTHY, Device
+from kubedev.kubelet.devices.allocation import DeviceRequest
+from kubedev.kubelet.devices.capacity import with_plugin
 from kubedev.kubelet.devices.devices import DeviceManagerState
-from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.kubelet.topology.bitmask import iterate_bit_masks
 from kubedev.kubelet.topology.hints import count_mask_by_mask, device_hints
 from kubedev.kubelet.topology.merge import NUMAInfo, filter_providers_hints, permutations
 from kubedev.views.board import Board, BoardRow, Head
 from kubedev.views.catalogue import say
-from kubedev.views.firsts import First, screen
+from kubedev.views.firsts import First, allocated, screen
 from kubedev.views.grammar import Card, Column, Row, Space, Words
 from kubedev.views.masks import mask_words
 from kubedev.views.parts import Cells
@@ -28,18 +30,9 @@ def taken() -> First:
     """Lab 04: a decision of devices_to_allocate, set by set; the plugin has no preference."""
     ids = tuple(f"d{n}" for n in range(6))
     devices = {i: Device(i, UNHEALTHY if i == "d1" else HEALTHY, (int(i[1]) // 4,)) for i in ids}
-    state = DeviceManagerState(
-        all_devices={_GPU: devices},
-        healthy_devices={_GPU: frozenset(ids) - {"d1"}},
-        unhealthy_devices={_GPU: frozenset({"d1"})},
-        allocated_devices={_GPU: frozenset({"d4"})},
-        connections={1: Endpoint(_GPU, "gpu.sock", "connected", DevicePluginOptions())},
-        endpoints={_GPU: 1},
-    )
-    try:
-        next(devices_to_allocate(state, DeviceRequest("web", "main", _GPU, 2), affinity=0b01))
-    except StopIteration as end:
-        sets = end.value[1].sets
+    state = with_plugin(DeviceManagerState(), _GPU, tuple(devices.values()))
+    state = replace(state, allocated_devices={_GPU: frozenset({"d4"})})
+    sets = allocated(state, DeviceRequest("web", "main", _GPU, 2), affinity=0b01).sets
     heads = [Head(say(f"sets.{name}")) for name in _SETS]
     bodies = []
     for now in range(len(_SETS)):

@@ -6,14 +6,13 @@ from kubedev.api.messages import (
     AllocateResponse,
     ContainerAllocateResponse,
     Device,
-    DevicePluginOptions,
     converse,
 )
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
+from kubedev.kubelet.devices.capacity import with_plugin
 from kubedev.kubelet.devices.device_manager import AllocationDecision, allocate
 from kubedev.kubelet.devices.devices import DeviceManagerState
-from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.views.catalogue import say
 from kubedev.views.firsts import First, screen
 from kubedev.views.grammar import Card, Row, Space, Words
@@ -29,12 +28,7 @@ _GPU = "example.com/gpu"
 
 def allocations(pod: Pod, ids: Sequence[str]) -> tuple[DeviceManagerState, list[AllocationDecision]]:
     """Give a pod's containers their devices, of so many that are free: the state after it, and the decisions."""
-    state = DeviceManagerState(
-        all_devices={_GPU: {i: Device(i) for i in ids}},
-        healthy_devices={_GPU: frozenset(ids)},
-        connections={1: Endpoint(_GPU, "gpu.sock", "connected", DevicePluginOptions())},
-        endpoints={_GPU: 1},
-    )
+    state = with_plugin(DeviceManagerState(), _GPU, [Device(i) for i in ids])
     decisions = []
     for container in (*pod.init_containers, *pod.containers):
         talk = allocate(state, pod, container, [pod])

@@ -11,11 +11,9 @@ from kubedev.views.parts import Device as Shown
 from kubedev.views.path_devices import device_state, device_words, numa_text, short_names
 from kubedev.views.path_state import DeviceView, ResourceView
 from kubedev.views.picture import Band, Look, Mark, Picture, Table, table
-from kubedev.views.style import WIDTH, DeviceState
+from kubedev.views.style import ON_A_NODE, WIDTH, DeviceState
 
 __all__ = ["CpuView", "NumaBoard", "NumaNodeView", "numa_part", "numa_picture"]
-
-_LEGEND = (DeviceState.FREE, DeviceState.ALLOCATED, DeviceState.UNHEALTHY, DeviceState.UNHEALTHY_IN_USE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ def numa_part(board: NumaBoard, clicks: Mapping[str, str] | None = None) -> Part
     )
     between = [Card(say("numa.between"), Cells(*loose, high=40.0), look="plain")] if loose else []
     facts = map(Facts, (_table(board), _devices(board)))
-    return Column(Card("", nodes, *between, Legend(*_LEGEND)), *facts)
+    return Column(Card("", nodes, *between, Legend(*ON_A_NODE)), *facts)
 
 
 class _Named:

@@ -20,12 +20,11 @@ from kubedev.views.path_state import (
     ResourceView,
 )
 from kubedev.views.picture import Look
-from kubedev.views.style import SIZE_HEAD, DeviceState
+from kubedev.views.style import ON_A_NODE, SIZE_HEAD
 from kubedev.views.wires import Tag, Way
 
 __all__ = ["node_card", "node_ways", "under_way"]
 
-_LEGEND = (DeviceState.FREE, DeviceState.ALLOCATED, DeviceState.UNHEALTHY, DeviceState.UNHEALTHY_IN_USE)
 _MOST = 3  # plugins or containers that have a box of their own
 _HIGH, _LOW = 75.0, 47.0
 _CELLS = 60.0
@@ -238,8 +237,8 @@ def _resources(state: PathState, node: NodeView, *, told: bool) -> Part:
     alone = len(node.resources) == 1
     each = [_resource(state, node, resource, told=told, alone=alone) for resource in node.resources]
     if alone:
-        return Row(each[0], Legend(*_LEGEND, upright=True), shares=(1, 0), gap=20)
-    return Column(Grid(*each, gap=24), Legend(*_LEGEND))
+        return Row(each[0], Legend(*ON_A_NODE, upright=True), shares=(1, 0), gap=20)
+    return Column(Grid(*each, gap=24), Legend(*ON_A_NODE))
 
 
 def _resource(state: PathState, node: NodeView, resource: ResourceView, *, told: bool, alone: bool) -> Column:

@@ -1,10 +1,11 @@
 """The moments that `images/` shows; the decisions in them are taken by the rooms they belong to."""
 
+from dataclasses import replace
+
 from kubedev.api.messages import (
     HEALTHY,
     UNHEALTHY,
     Device,
-    DevicePluginOptions,
     PreferredAllocationResponse,
     converse,
 )
@@ -12,8 +13,8 @@ from kubedev.api.objects import Pod
 from kubedev.api.qos import compute_pod_qos
 from kubedev.api.requests import pod_arithmetic as work_out
 from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
+from kubedev.kubelet.devices.capacity import with_plugin
 from kubedev.kubelet.devices.devices import DeviceManagerState
-from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.kubelet.topology.hints import ResourceHints, device_hints
 from kubedev.kubelet.topology.merge import NUMAInfo
 from kubedev.kubelet.topology.topology import (
@@ -169,14 +170,8 @@ def allocation_sets(width: float = WIDTH) -> Picture:
     sick, used = ("4",), ("1", "8")
     ids = [str(i) for i in range(10)]
     devices = {i: Device(i, UNHEALTHY if i in sick else HEALTHY, (int(i) // 5,)) for i in ids}
-    state = DeviceManagerState(
-        all_devices={_GPU: devices},
-        healthy_devices={_GPU: frozenset(ids) - frozenset(sick)},
-        unhealthy_devices={_GPU: frozenset(sick)},
-        allocated_devices={_GPU: frozenset(used)},
-        connections={1: Endpoint(_GPU, "example-gpu.sock", "connected", DevicePluginOptions(False, True))},
-        endpoints={_GPU: 1},
-    )
+    state = with_plugin(DeviceManagerState(), _GPU, tuple(devices.values()), preferred=True)
+    state = replace(state, allocated_devices={_GPU: frozenset(used)})
     decision = _answered(state, DeviceRequest("trainer", "trainer", _GPU, 4), ("0", "2", "3", "5"))
     return allocation_picture(decision, devices, 0b01, width=width)
 

@@ -1,11 +1,13 @@
 """The moments that `images/` shows of labs 03 and 04 side by side, and of lab 07."""
 
-from kubedev.api.messages import Device, DevicePluginOptions, PreferredAllocationResponse
+from dataclasses import replace
+
+from kubedev.api.messages import Device, PreferredAllocationResponse, converse
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
 from kubedev.kubelet.devices.allocation import DeviceRequest, DevicesToAllocate, devices_to_allocate
+from kubedev.kubelet.devices.capacity import with_plugin
 from kubedev.kubelet.devices.devices import DeviceManagerState
-from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.views.allocation_multiples import allocation_multiples
 from kubedev.views.catalogue import say
 from kubedev.views.firsts_pods import allocations
@@ -47,22 +49,11 @@ def edge_of_alignment(width: float = WIDTH) -> Picture:
 
 def _decide(needed: int, devices: dict[str, Device]) -> DevicesToAllocate:
     """d1 is in use, the mask is {0}, and the plugin wishes the last ones of what is offered."""
-    state = DeviceManagerState(
-        all_devices={_GPU: devices},
-        healthy_devices={_GPU: frozenset(devices)},
-        allocated_devices={_GPU: frozenset({"d1"})},
-        connections={1: Endpoint(_GPU, "gpu.sock", "connected", DevicePluginOptions(False, True))},
-        endpoints={_GPU: 1},
-    )
-    conversation = devices_to_allocate(state, DeviceRequest("web", "main", _GPU, needed), affinity=0b01)
+    state = with_plugin(DeviceManagerState(), _GPU, tuple(devices.values()), preferred=True)
+    state = replace(state, allocated_devices={_GPU: frozenset({"d1"})})
     wish = {2: ("d2", "d3"), 4: ("d0", "d2", "d3", "d7")}
-    try:
-        state, _ = next(conversation)
-        conversation.send((state, PreferredAllocationResponse((wish[needed],))))
-    except StopIteration as end:
-        decision: DevicesToAllocate = end.value[1]
-        return decision
-    raise AssertionError("the plugin is asked once at most")
+    asked = devices_to_allocate(state, DeviceRequest("web", "main", _GPU, needed), affinity=0b01)
+    return converse(asked, lambda _: PreferredAllocationResponse((wish[needed],)))[1]
 
 
 def tray(width: float = WIDTH) -> Picture:

@@ -15,6 +15,7 @@ from kubedev.views.catalogue import say
 __all__ = [
     "FONT",
     "MONO",
+    "ON_A_NODE",
     "PALETTE",
     "PILL_PADDING",
     "RADIUS_BOX",
@@ -85,6 +86,10 @@ class DeviceState(Enum):
     def word(self) -> str:
         """The word that stands beside the mark."""
         return say(f"state.{self.value}")
+
+
+ON_A_NODE = (DeviceState.FREE, DeviceState.ALLOCATED, DeviceState.UNHEALTHY, DeviceState.UNHEALTHY_IN_USE)
+"""What the devices of a node can be; the other state is of those that a container may have again."""
 
 
 def colour(name: str, theme: Theme) -> str:

@@ -12,11 +12,9 @@ from kubedev.views.parts import Cells, Device, Legend
 from kubedev.views.path_devices import device_state, device_words, numa_text, short_names
 from kubedev.views.path_state import DeviceView
 from kubedev.views.picture import Picture, table
-from kubedev.views.style import WIDTH, DeviceState
+from kubedev.views.style import ON_A_NODE, WIDTH
 
 __all__ = ["Sample", "Timeline", "timeline_picture"]
-
-_LEGEND = (DeviceState.FREE, DeviceState.ALLOCATED, DeviceState.UNHEALTHY, DeviceState.UNHEALTHY_IN_USE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def timeline_picture(timeline: Timeline, width: float = WIDTH) -> Picture:
     devices = (
         Cells(*_devices(timeline), high=56) if timeline.devices else Words(say("path.no-devices"), "muted")
     )
-    beside = Row(devices, Legend(*_LEGEND, upright=True), shares=(1, 0), gap=24)
+    beside = Row(devices, Legend(*ON_A_NODE, upright=True), shares=(1, 0), gap=24)
     samples = [(f"{s.at:g}", _number(s.capacity), _number(s.allocatable)) for s in timeline.samples]
     messages = [(f"{at:g}", text) for at, text in timeline.messages]
     body = Column(

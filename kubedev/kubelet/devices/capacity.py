@@ -12,8 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kubedev.api.messages import HEALTHY, UNHEALTHY, Device
+from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions
 from kubedev.kubelet.devices.devices import DeviceManagerState, Ids, PodDevices, write_checkpoint
+from kubedev.kubelet.devices.endpoint import Endpoint
 from kubedev.kubelet.devices.registration import grace_period_over
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "sanitize_node_allocatable",
     "should_reset_extended_resource_capacity",
     "update_plugin_resources",
+    "with_plugin",
 ]
 
 # The device manager's checkpoint, a file in the plugin directory.
@@ -74,6 +76,22 @@ def list_and_watch(state: DeviceManagerState, resource: str, devices: Sequence[D
         unhealthy_devices={**state.unhealthy_devices, resource: unhealthy},
     )
     return write_checkpoint(state)
+
+
+def with_plugin(
+    state: DeviceManagerState, resource: str, devices: Sequence[Device], *, preferred: bool = False
+) -> DeviceManagerState:
+    """The state when a plugin is connected and has sent its list; `preferred` if it has a preference to ask for."""
+    number = state.endpoints.get(resource, len(state.endpoints) + 1)
+    socket = f"{resource.rpartition('/')[2]}.sock"
+    options = DevicePluginOptions(get_preferred_allocation_available=preferred)
+    plugin = Endpoint(resource, socket, "connected", options)
+    return replace(
+        list_and_watch(state, resource, devices),
+        connections={**state.connections, number: plugin},
+        clients={**state.clients, resource: number},
+        endpoints={**state.endpoints, resource: number},
+    )
 
 
 def get_capacity(state: DeviceManagerState, now: float) -> tuple[DeviceManagerState, Capacity]:

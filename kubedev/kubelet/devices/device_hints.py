@@ -74,10 +74,8 @@ def _hints(
     reusable: frozenset[str],
     count: Counting,
 ) -> ResourceHints:
-    healthy = state.healthy_devices.get(resource, frozenset())
-    available = healthy - state.allocated_devices.get(resource, frozenset())
     devices = state.all_devices.get(resource, {})
-    return device_hints(resource, request, devices, available, numa_nodes, held, reusable, count)
+    return device_hints(resource, request, devices, state.free(resource), numa_nodes, held, reusable, count)
 
 
 def pod_request(pod: Pod, request: Callable[[Container], int]) -> int:

@@ -94,6 +94,11 @@ class DeviceManagerState:
         client = self.endpoints.get(resource)
         return None if client is None else self.connections[client]
 
+    def free(self, resource: str) -> Ids:
+        """The healthy devices of a resource that nobody has, and that are not marked for anybody."""
+        taken = self.allocated_devices.get(resource, frozenset())
+        return self.healthy_devices.get(resource, frozenset()) - taken
+
 
 # Pods and their devices
 
