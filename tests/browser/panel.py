@@ -110,6 +110,9 @@ class PanelPage:
 
 _RAN = r"([prompt, before]) => prompt.textContent !== before && /\[\d+\]/.test(prompt.textContent)"
 
+# A widget's place in a cell's output, while its code has not drawn anything there.
+_NOT_DRAWN_YET = "[data-mime-type*=widget-view]:not(:has(.jupyter-widgets *))"
+
 
 class CellPage:
     """The code cells of a notebook in a page, by their ids in the file."""
@@ -128,7 +131,7 @@ class CellPage:
         return self.cell(cell_id).locator(".jp-Cell-outputWrapper")
 
     def run(self, cell_id: str) -> Locator:
-        """Run a cell and wait for its end; its output."""
+        """Run a cell and wait for its end, and until its widgets are drawn; its output."""
         cell = self.cell(cell_id)
         prompt = cell.locator(".jp-InputPrompt")
         before = prompt.inner_text()
@@ -136,7 +139,9 @@ class CellPage:
         self.page.keyboard.press("Control+Enter")
         handle = prompt.element_handle()
         self.page.wait_for_function(_RAN, arg=[handle, before], timeout=SECONDS)
-        return self.output(cell_id)
+        output = self.output(cell_id)
+        expect(output.locator(_NOT_DRAWN_YET)).to_have_count(0, timeout=SECONDS)
+        return output
 
     def panel(self, cell_id: str) -> PanelPage:
         """The stage that a cell shows."""
