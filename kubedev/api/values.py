@@ -123,12 +123,14 @@ class SharedMap(Mapping[K, V], Generic[K, V]):
             del chunks[place]
         return _of_parts(chunks, numbers, self._length - 1, self._next)
 
-    def changed_since(self, older: "SharedMap[K, V]") -> Iterator[K]:
+    def changed_since(self, older: "SharedMap[K, V]") -> list[K]:
         """The keys whose value is another object here than in an older map, or came; quick where little changed."""
+        changed: list[K] = []
         for place, chunk in self._chunks.items():
-            before = older._chunks.get(place)
+            before = older._chunks.get(place, {})
             if before is not chunk:
-                yield from (k for k, v in chunk.items() if before is None or before.get(k) is not v)
+                changed += [key for key, value in chunk.items() if before.get(key) is not value]
+        return changed
 
     def _number(self, key: K) -> int | None:
         bucket = self._numbers.get(hash(key) % CHUNK)

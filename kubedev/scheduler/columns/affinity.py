@@ -106,8 +106,6 @@ def theirs(
     table: Table, key: Hashable, rows: set[int], of_row: Callable[[NodeInfo], Iterable[tuple[Domain, int]]]
 ) -> Points:
     """What the pods of these rows say, by key as a column of domains, remembered under a key."""
-    if not rows:
-        return {}
     said: Theirs = table.remembered(key, lambda: Theirs(table, of_row).mended(rows), Theirs.mended)
     return said.points()
 
@@ -138,16 +136,21 @@ def ask_filter(
         _, status, _ = plugin.pre_filter(pod, context.node_infos, context)
         return None, status, None
     terms = terms.with_namespaces(context.namespace_labels)
+    existing = repelled(table, pod, context) if table.with_required_anti_affinity else {}
+    state = FilterState(lambda: plugin.pre_filter(pod, context.node_infos, context)[0], terms, existing)
+    nothing = not (existing or terms.required_affinity or terms.required_anti_affinity)
+    return state, Status(Code.SKIP) if nothing else SUCCESS, None
+
+
+def repelled(table: Table, pod: Pod, context: Context) -> Points:
+    """How often the pods that are there do not want this one in a domain."""
     key, labels = seen_as(pod, context)
 
     def of_row(info: NodeInfo) -> Iterable[tuple[Domain, int]]:
         for other in info.pods_with_required_anti_affinity:
             yield from domains_of(info, ((term, 1) for term in repelling(other.terms, pod, labels)))
 
-    existing = theirs(table, ("repelling", key), table.with_required_anti_affinity, of_row)
-    state = FilterState(lambda: plugin.pre_filter(pod, context.node_infos, context)[0], terms, existing)
-    nothing = not (existing or terms.required_affinity or terms.required_anti_affinity)
-    return state, Status(Code.SKIP) if nothing else SUCCESS, None
+    return theirs(table, ("repelling", key), table.with_required_anti_affinity, of_row)
 
 
 def refusals(table: Table, plugin: InterPodAffinity, state: FilterState, pod: Pod) -> Verdict:
@@ -228,15 +231,7 @@ def ask_score(
     if terms.errors:
         return None
     terms = terms.with_namespaces(context.namespace_labels)
-    key, labels = seen_as(pod, context)
-
-    def of_row(info: NodeInfo) -> Iterable[tuple[Domain, int]]:
-        for other in info.pods_with_affinity:
-            said = their_points(other.terms, plugin.hard_pod_affinity_weight)
-            yield from domains_of(info, ((t, weight) for t, weight in said if t.matches(pod, labels)))
-
-    weight_key = "points", key, plugin.hard_pod_affinity_weight
-    points = dict(theirs(table, weight_key, table.with_affinity, of_row))
+    points = given_points(table, plugin, pod, context) if table.with_affinity else {}
     own = [(term, term.weight) for term in terms.preferred_affinity]
     own += [(term, -term.weight) for term in terms.preferred_anti_affinity]
     for term, weight in own:
@@ -245,6 +240,19 @@ def ask_score(
             before = points.get(term.topology_key)
             points[term.topology_key] = weight * sums if before is None else before + weight * sums
     return ScoreState(points), SUCCESS if points else Status(Code.SKIP)
+
+
+def given_points(table: Table, plugin: InterPodAffinity, pod: Pod, context: Context) -> dict[str, Ints]:
+    """What the pods that are there give to a domain for this one."""
+    key, labels = seen_as(pod, context)
+
+    def of_row(info: NodeInfo) -> Iterable[tuple[Domain, int]]:
+        for other in info.pods_with_affinity:
+            said = their_points(other.terms, plugin.hard_pod_affinity_weight)
+            yield from domains_of(info, ((t, weight) for t, weight in said if t.matches(pod, labels)))
+
+    weight_key = "points", key, plugin.hard_pod_affinity_weight
+    return dict(theirs(table, weight_key, table.with_affinity, of_row))
 
 
 def scored(

@@ -12,11 +12,10 @@ import numpy as np
 from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY
 from kubedev.api.objects import Node, Pod
 from kubedev.api.requests import Resource
-from kubedev.api.values import Same
 from kubedev.scheduler.columns import affinity, spread
 from kubedev.scheduler.columns.table import Bools, Ints, Table
 from kubedev.scheduler.columns.verdict import PASSED, Verdict
-from kubedev.scheduler.node_info import HostPort
+from kubedev.scheduler.node_info import HostPort, NodeInfo
 from kubedev.scheduler.plugins.fits import is_ignored
 from kubedev.scheduler.plugins.node_affinity import NodeAffinity
 from kubedev.scheduler.plugins.node_name import NodeName
@@ -33,7 +32,7 @@ __all__ = ["FILTERS", "fits_over"]
 Filter = Callable[[Table, Any, Any, Pod], Verdict | None]
 """Of a table, a plugin, its state and the pod: the verdict, or None where only the readable way can tell."""
 
-MOST_SCALARS = 50
+MOST_RESOURCES = 60
 """A refusal's number has a bit for each resource that falls short."""
 
 
@@ -98,62 +97,58 @@ def of_object(
 
 
 def fit(table: Table, plugin: NodeResourcesFit, state: Resource, pod: Pod) -> Verdict | None:
-    """NodeResourcesFit: remembered for all pods that ask for the same."""
-    if len(state.scalar_resources) > MOST_SCALARS:
+    """NodeResourcesFit: remembered for all pods that ask for the same, a bit for each resource that falls short."""
+    ignored = plugin.ignored_resources, plugin.ignored_groups
+    asked = tuple(one for one in wanted(state) if not is_ignored(one[0], *ignored))
+    if len(asked) > MOST_RESOURCES:
         return None
+    reasons = "Too many pods", *(f"Insufficient {name}" for name, _ in asked)
 
-    def ignored(name: str) -> bool:
-        return is_ignored(name, plugin.ignored_resources, plugin.ignored_groups)
-
-    def of_rows(rows: Ints) -> Ints:
-        codes = np.zeros(len(rows), dtype=np.int64)
-        for bit, (_, where) in enumerate(short_of(table, state, rows, ignored)):
-            codes |= where.astype(np.int64) << bit
+    def make() -> Ints:
+        codes: Ints = np.greater_equal(table.columns["pods"], table.columns["allowed"]).astype(np.int64)
+        for bit, (name, amount) in enumerate(asked, 1):
+            codes |= (amount > free(table, name)).astype(np.int64) << bit
         return codes
 
-    asked = state.milli_cpu, state.memory, state.ephemeral_storage, tuple(state.scalar_resources.items())
-    codes = table.reckoned(("fit", Same(plugin), asked), of_rows)
+    def of_row(info: NodeInfo) -> int:
+        lacking = plugin.filter(state, pod, info).reasons
+        return sum(1 << bit for bit, reason in enumerate(reasons) if reason in lacking)
+
+    codes = table.reckoned(("fit", asked), make, of_row)
     if not codes.any():
         return PASSED
-    short = short_of(table, state, table.rows[:0], ignored)
     kinds = {}
     for number in np.unique(codes).tolist():
         if number:
-            reasons = tuple(reason for bit, (reason, _) in enumerate(short) if number >> bit & 1)
-            kinds[number] = Status(Code.UNSCHEDULABLE, reasons, plugin.name)
+            lacking = tuple(reason for bit, reason in enumerate(reasons) if number >> bit & 1)
+            kinds[number] = Status(Code.UNSCHEDULABLE, lacking, plugin.name)
     return Verdict(codes, kinds)
 
 
-def short_of(
-    table: Table, request: Resource, rows: Ints, ignored: Callable[[str], bool] = lambda name: False
-) -> list[tuple[str, Bools]]:
-    """Of these rows, where each resource falls short, with its reason, in the order of `fits`."""
-    columns = table.columns
-    short = [("Too many pods", columns["pods"][rows] + 1 > columns["allowed"][rows])]
-    storage = EPHEMERAL_STORAGE, request.ephemeral_storage
-    for name, asked in ((CPU, request.milli_cpu), (MEMORY, request.memory), storage):
-        if asked > 0:
-            free = columns[f"allocatable/{name}"][rows] - columns[f"requested/{name}"][rows]
-            short.append((f"Insufficient {name}", asked > free))
-    for name, asked in request.scalar_resources.items():
-        if asked > 0 and not ignored(name):
-            used, given = table.scalar(name)
-            short.append((f"Insufficient {name}", asked > given[rows] - used[rows]))
-    return short
+def wanted(request: Resource) -> list[tuple[str, int]]:
+    """What a request asks for, in the order of `fits`."""
+    amounts = (
+        (CPU, request.milli_cpu),
+        (MEMORY, request.memory),
+        (EPHEMERAL_STORAGE, request.ephemeral_storage),
+    )
+    return [(name, asked) for name, asked in (*amounts, *request.scalar_resources.items()) if asked > 0]
+
+
+def free(table: Table, name: str) -> Ints:
+    """What is left of a resource on each node."""
+    if name in (CPU, MEMORY, EPHEMERAL_STORAGE):
+        left: Ints = table.columns[f"allocatable/{name}"] - table.columns[f"requested/{name}"]
+        return left
+    used, given = table.scalar(name)
+    return given - used
 
 
 def fits_over(table: Table, request: Resource) -> Bools:
     """Where a pod with this request fits: `plugins.fits.fits` over all nodes, and nothing remembered."""
-    columns = table.columns
-    fitting: Bools = np.less(columns["pods"], columns["allowed"])
-    amounts = [(CPU, request.milli_cpu), (MEMORY, request.memory)]
-    for name, asked in (*amounts, (EPHEMERAL_STORAGE, request.ephemeral_storage)):
-        if asked > 0:
-            fitting &= asked <= columns[f"allocatable/{name}"] - columns[f"requested/{name}"]
-    for name, asked in request.scalar_resources.items():
-        if asked > 0:
-            used, given = table.scalar(name)
-            fitting &= asked <= given - used
+    fitting: Bools = np.less(table.columns["pods"], table.columns["allowed"])
+    for name, asked in wanted(request):
+        fitting &= asked <= free(table, name)
     return fitting
 
 

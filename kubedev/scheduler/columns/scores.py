@@ -30,7 +30,7 @@ Scorer = Callable[[Table, Any, Any, Pod, Ints], Scored | None]
 can tell."""
 
 
-def used_and_given(table: Table, rows: Ints, name: str, request: int, kind: str) -> tuple[Ints, Ints] | None:
+def used_and_given(table: Table, name: str, request: int, kind: str) -> tuple[Ints, Ints] | None:
     """What would be requested of a resource with the pod there, and what is allocatable; None where it counts nowhere.
 
     Go: `calculateResourceAllocatableRequest`.
@@ -43,16 +43,20 @@ def used_and_given(table: Table, rows: Ints, name: str, request: int, kind: str)
         return None
     else:
         used, given = table.scalar(name)
-        there = table.has_scalar(name)[rows]
-        return np.where(there, used[rows] + request, 0), np.where(there, given[rows], 0)
-    return used[rows] + request, given[rows]
+        there = table.has_scalar(name)
+        return np.where(there, used + request, 0), np.where(there, given, 0)
+    return used + request, given
 
 
 def balanced(
-    table: Table, plugin: NodeResourcesBalancedAllocation, state: Sequence[int], pod: Pod, rows: Ints
+    table: Table, plugin: NodeResourcesBalancedAllocation, state: tuple[int, ...], pod: Pod, rows: Ints
 ) -> Scored:
     """NodeResourcesBalancedAllocation: remembered for all pods that ask for the same."""
-    raw = table.reckoned(("balanced", Same(plugin), state), lambda some: balance(table, plugin, state, some))
+    raw = table.reckoned(
+        ("balanced", Same(plugin), state),
+        lambda: balance(table, plugin, state),
+        lambda info: plugin.score(state, pod, info).value,
+    )
     return taken(table, raw, rows)
 
 
@@ -62,16 +66,16 @@ def taken(table: Table, raw: Ints, rows: Ints) -> Scored:
     return mine, mine
 
 
-def balance(table: Table, plugin: NodeResourcesBalancedAllocation, state: Sequence[int], rows: Ints) -> Ints:
-    """How equally full the resources of these rows would be."""
+def balance(table: Table, plugin: NodeResourcesBalancedAllocation, state: Sequence[int]) -> Ints:
+    """How equally full the resources of each row would be."""
     fractions: list[tuple[Floats, Bools]] = []
     for (name, _), request in zip(plugin.resources, state, strict=True):
-        if (amounts := used_and_given(table, rows, name, request, "requested")) is not None:
+        if (amounts := used_and_given(table, name, request, "requested")) is not None:
             used, given = amounts
             counts = given != 0
             part = used.astype(np.float64) / np.where(counts, given, 1).astype(np.float64)
             fractions.append((np.where(counts, np.minimum(part, 1.0), 0.0), counts))
-    raw: Ints = ((1 - deviations(fractions, len(rows))) * MAX_NODE_SCORE).astype(np.int64)
+    raw: Ints = ((1 - deviations(fractions, table.size)) * MAX_NODE_SCORE).astype(np.int64)
     return raw
 
 
@@ -95,7 +99,7 @@ def deviations(fractions: Sequence[tuple[Floats, Bools]], size: int) -> Floats:
 
 
 def allocation(
-    table: Table, plugin: NodeResourcesFit, state: Sequence[int], pod: Pod, rows: Ints
+    table: Table, plugin: NodeResourcesFit, state: tuple[int, ...], pod: Pod, rows: Ints
 ) -> Scored | None:
     """NodeResourcesFit: remembered for all pods that ask for the same."""
     for name, _ in plugin.resources:
@@ -103,17 +107,19 @@ def allocation(
         if (table.scalar(name)[1] if given is None else given).min() < 0:
             return None
     raw = table.reckoned(
-        ("allocation", Same(plugin), state), lambda some: fullness(table, plugin, state, some)
+        ("allocation", Same(plugin), state),
+        lambda: fullness(table, plugin, state),
+        lambda info: plugin.score(state, pod, info).value,
     )
     return taken(table, raw, rows)
 
 
-def fullness(table: Table, plugin: NodeResourcesFit, state: Sequence[int], rows: Ints) -> Ints:
-    """The weighted mean over the resources of these rows."""
+def fullness(table: Table, plugin: NodeResourcesFit, state: Sequence[int]) -> Ints:
+    """The weighted mean over the resources of each row."""
     ratio = plugin.strategy is Strategy.REQUESTED_TO_CAPACITY_RATIO
-    total, weights = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    total, weights = np.zeros(table.size, dtype=np.int64), np.zeros(table.size, dtype=np.int64)
     for (name, weight), request in zip(plugin.resources, state, strict=True):
-        if (amounts := used_and_given(table, rows, name, request, "non-zero")) is None:
+        if (amounts := used_and_given(table, name, request, "non-zero")) is None:
             continue
         used, given = amounts
         counts = given != 0

@@ -151,23 +151,23 @@ class Table:
         def make() -> Ints:
             return np.fromiter(map(of_row, self.infos), dtype=np.int64, count=self.size)
 
+        return self.reckoned(key, make, of_row, of_node)
+
+    def reckoned(
+        self,
+        key: Hashable,
+        make: Callable[[], Ints],
+        of_row: Callable[[NodeInfo], int],
+        of_node: bool = False,
+    ) -> Ints:
+        """A number of each row, reckoned for all rows at once; of rows that change the readable way says it anew."""
+
         def mend(numbers: Ints, rows: set[int]) -> Ints:
             for row in rows:
                 numbers[row] = of_row(self.infos[row])
             return numbers
 
         column: Ints = self.remembered(key, make, mend, of_node)
-        return column
-
-    def reckoned(self, key: Hashable, of_rows: Callable[[Ints], Ints]) -> Ints:
-        """A number of each row, reckoned for many rows at once: for all at first, then for those that change."""
-
-        def mend(numbers: Ints, changed: set[int]) -> Ints:
-            rows = np.fromiter(changed, dtype=np.int64, count=len(changed))
-            numbers[rows] = of_rows(rows)
-            return numbers
-
-        column: Ints = self.remembered(key, lambda: of_rows(self.rows), mend)
         return column
 
     def scalar(self, name: str) -> tuple[Ints, Ints]:

@@ -55,7 +55,7 @@ class AffinityTerm:
 
         Go: `plugins/interpodaffinity/plugin.go: mergeAffinityTermNamespacesIfNotEmpty`.
         """
-        if self.namespace_selector.is_empty:
+        if self.namespace_selector.is_empty or self.namespace_selector.nothing:
             return self
         chosen = {name for name, labels in namespaces.items() if self.namespace_selector.matches(labels)}
         return replace(self, namespaces=self.namespaces | chosen, namespace_selector=NOTHING)
@@ -78,6 +78,9 @@ class AffinityTerms:
 
     def with_namespaces(self, namespaces: NamespaceLabels) -> "AffinityTerms":
         """The terms with their namespaces listed, as the incoming pod's are before anything is matched."""
+
+        if self is NO_TERMS:
+            return self
 
         def merge(terms: Sequence[AffinityTerm]) -> tuple[AffinityTerm, ...]:
             return tuple(term.with_namespaces(namespaces) for term in terms)
