@@ -14,7 +14,7 @@ import pytest
 from kubedev.api.objects import Pod
 from kubedev.scheduler import cycle
 from kubedev.scheduler.columns.way import OverColumns
-from kubedev.scheduler.cycle import Found, OneByOne
+from kubedev.scheduler.finding import Found, OneByOne
 from kubedev.scheduler.framework import Framework
 from kubedev.scheduler.scoring import ScoreError, Scores
 from kubedev.scheduler.snapshot import Snapshot

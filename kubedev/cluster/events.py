@@ -16,7 +16,7 @@ from kubedev.cluster.usage import MachineUsage, Usage
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.events import Effect, KubeletEvent
 from kubedev.scheduler.framework import Framework
-from kubedev.scheduler.queue.queue import Durations
+from kubedev.scheduler.queue.queue_state import Durations
 
 __all__ = [
     "ClockAdvanced",

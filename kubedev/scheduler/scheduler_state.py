@@ -11,7 +11,8 @@ from kubedev.scheduler.claims.tracker import Claims
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.framework import Framework
 from kubedev.scheduler.plugins.default_plugins import default_framework
-from kubedev.scheduler.queue.queue import Durations, SchedulingQueue
+from kubedev.scheduler.queue.queue import SchedulingQueue
+from kubedev.scheduler.queue.queue_state import Durations
 from kubedev.scheduler.snapshot import Snapshot
 from kubedev.scheduler.storage import Storage
 from kubedev.scheduler.volume_steps import PodBinding

@@ -7,7 +7,8 @@ SCRIPT = """
 import sys
 sys.modules["numpy"] = None  # as if it were not installed
 from kubedev.scheduler.context import Context
-from kubedev.scheduler.cycle import OneByOne, schedule_one, way_of
+from kubedev.scheduler.finding import OneByOne
+from kubedev.scheduler.cycle import schedule_one, way_of
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.default_plugins import default_framework
 from kubedev.scheduler.snapshot import Snapshot

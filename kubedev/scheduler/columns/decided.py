@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kubedev.scheduler.columns.table import Ints
-from kubedev.scheduler.cycle import Found
 from kubedev.scheduler.diagnosis import NodeToStatus
+from kubedev.scheduler.finding import Found
 from kubedev.scheduler.later import Later, LaterMapping, LaterSequence, MadeLater
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.scoring import Scores

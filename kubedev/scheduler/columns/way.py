@@ -18,8 +18,8 @@ from kubedev.scheduler.columns.scores import SCORES
 from kubedev.scheduler.columns.table import Ints, Table, table_of
 from kubedev.scheduler.columns.verdict import PASSED, Verdict, first_refusals
 from kubedev.scheduler.context import Context
-from kubedev.scheduler.cycle import Found, enough_nodes, find_nodes_that_fit_pod
 from kubedev.scheduler.diagnosis import NodeToStatus
+from kubedev.scheduler.finding import Found, enough_nodes, find_nodes_that_fit_pod
 from kubedev.scheduler.framework import Framework, PreFiltered, Unasked, ask_pre_filter, run_filters
 from kubedev.scheduler.later import Later, LaterMapping, LaterSequence
 from kubedev.scheduler.node_info import NodeInfo
@@ -102,7 +102,7 @@ class OverColumns:
     # The filters
 
     def find(self, start: int) -> tuple[Found, int]:
-        """The nodes that fit, and where the next cycle starts: as `cycle.find_nodes_that_fit_pod`."""
+        """The nodes that fit, and where the next cycle starts: as `finding.find_nodes_that_fit_pod`."""
         try:
             return self._find(start)
         except NotOverColumnsError:

@@ -18,7 +18,7 @@ from kubedev.scheduler.configuration.registry import Registry, in_tree
 from kubedev.scheduler.configuration.schema import KIND, VERSION, written
 from kubedev.scheduler.configuration.validation import validate
 from kubedev.scheduler.framework import Framework
-from kubedev.scheduler.queue.queue import Durations
+from kubedev.scheduler.queue.queue_state import Durations
 
 __all__ = ["CONFIGURATION", "Configuration", "configuration_reader", "load_configuration"]
 

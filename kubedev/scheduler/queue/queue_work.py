@@ -4,25 +4,25 @@ Go: `pkg/scheduler/backend/queue/scheduling_queue.go`.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
 from kubedev.api.objects import Node, Pod
 from kubedev.api.values import replace
 from kubedev.scheduler.queue.cluster_events import ClusterEvent
+from kubedev.scheduler.queue.queue_state import QueueState
 from kubedev.scheduler.queue.queue_transitions import TRANSITIONS, Move, Place, Trigger
 from kubedev.scheduler.queue.queued_pod import InFlight, QueuedPod, is_pod, key_of
 from kubedev.scheduler.queue.queueing_hints import Strategy, Worth, is_worth_requeuing
 
-if TYPE_CHECKING:
-    from kubedev.scheduler.queue.queue import SchedulingQueue
-
 __all__ = ["Work"]
 
+Q = TypeVar("Q", bound=QueueState)
 
-class Work:
+
+class Work(Generic[Q]):
     """One operation on a queue under way: its parts are open to change until `result` closes them."""
 
-    def __init__(self, before: "SchedulingQueue", now: float) -> None:
+    def __init__(self, before: Q, now: float) -> None:
         self.before, self.now = before, now
         self.active, self.backoff = before.active, before.backoff
         self.unschedulable = before.unschedulable
@@ -30,7 +30,7 @@ class Work:
         self.nominator = before.nominator
         self.moves = list(before.moves)
 
-    def result(self) -> "SchedulingQueue":
+    def result(self) -> Q:
         """The queue afterwards."""
         return replace(
             self.before,

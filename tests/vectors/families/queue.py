@@ -5,7 +5,8 @@ from typing import Any
 from kubedev.api.objects import Node, Pod
 from kubedev.scheduler.events import WatchEvent
 from kubedev.scheduler.plugins.default_plugins import default_framework
-from kubedev.scheduler.queue.queue import Durations, SchedulingQueue
+from kubedev.scheduler.queue.queue import SchedulingQueue
+from kubedev.scheduler.queue.queue_state import Durations
 from kubedev.scheduler.queue.queued_pod import QueuedPod, backoff_duration, less
 from kubedev.scheduler.scheduler_state import SchedulerState
 from kubedev.scheduler.watch_loop import observe
