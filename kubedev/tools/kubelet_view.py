@@ -17,8 +17,8 @@ from kubedev.console import Ending, json_line, visible
 from kubedev.kubelet.kubelet import KubeletState
 from kubedev.kubelet.kubelet_configuration import KubeletConfiguration
 from kubedev.kubelet.pods import api_phase
-from kubedev.tools.kubelet import KubeletTool
 from kubedev.tools.kubelet_lines import Line, capacity_line, device_lines
+from kubedev.tools.kubelet_tool import KubeletTool
 
 __all__ = ["run_on_terminal", "typed", "view"]
 

@@ -18,7 +18,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from kubedev.api.messages import Call, Device, Empty
 from kubedev.deviceplugin.plugin import Plugin, make_devices
-from kubedev.tools.kubelet import KubeletTool
+from kubedev.tools.kubelet_tool import KubeletTool
 from kubedev.wire.client import PluginClient
 from kubedev.wire.codec import METHODS
 from kubedev.wire.plugin_server import PluginServer

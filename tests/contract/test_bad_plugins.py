@@ -16,7 +16,7 @@ import pytest
 from kubedev.api.messages import Device, ListAndWatchResponse, RegisterRequest
 from kubedev.deviceplugin.plugin import Plugin, make_devices
 from kubedev.kubelet.devices.capacity import get_capacity
-from kubedev.tools.kubelet import KubeletTool
+from kubedev.tools.kubelet_tool import KubeletTool
 from kubedev.wire import v1beta1_pb2 as pb
 from kubedev.wire.codec import METHODS, REGISTER
 from kubedev.wire.plugin_process import PluginProcess

@@ -23,8 +23,9 @@ from rich.console import Console
 from kubedev.api.messages import Device
 from kubedev.console import json_line
 from kubedev.deviceplugin.plugin import Plugin, make_devices
-from kubedev.tools.kubelet import USAGE, CommandError, KubeletTool, main, parse_requests
+from kubedev.tools.kubelet import main
 from kubedev.tools.kubelet_lines import device_lines
+from kubedev.tools.kubelet_tool import USAGE, CommandError, KubeletTool, parse_requests
 from kubedev.tools.kubelet_view import typed, view
 from kubedev.wire.plugin_process import PluginProcess
 from kubedev.wire.plugin_thread import PluginThread

@@ -14,7 +14,7 @@ from kubedev.cluster import events as e
 from kubedev.cluster.cluster import ClusterError
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.lab.session import Lab
-from kubedev.tools.kubelet import KubeletTool
+from kubedev.tools.kubelet_tool import KubeletTool
 from kubedev.wire.sockets import SocketDirectoryError, private_directory
 
 GOOD = """apiVersion: v1
