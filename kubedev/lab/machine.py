@@ -32,6 +32,7 @@ from kubedev.kubelet.devices.devices import (
     container_devices,
     insert,
 )
+from kubedev.kubelet.devices.holdings import who_holds
 from kubedev.kubelet.kubelet_state import KubeletState, new_kubelet
 from kubedev.kubelet.pods import Phase, PodRecord
 from kubedev.kubelet.topology.hints import ResourceHints
@@ -128,7 +129,7 @@ class Machine:
         from kubedev.views.live import LivePicture
         from kubedev.views.numa import numa_picture
 
-        return LivePicture(numa_picture(machine_board(self)))._repr_mimebundle_(**options)
+        return LivePicture(numa_picture(machine_board(self.kubelet)))._repr_mimebundle_(**options)
 
     def __repr__(self) -> str:
         """Where each device is: `a0 NUMA 0, x0 no topology`."""
@@ -189,13 +190,7 @@ class Machine:
     @property
     def owners(self) -> dict[str, str]:
         """The pods that hold devices, by the device's id."""
-        return {
-            id_: uid
-            for uid, containers in self.kubelet.devices.pod_devices.items()
-            for resources in containers.values()
-            for info in resources.values()
-            for id_ in info.devices
-        }
+        return {holding.device: holding.pod_uid for holding in who_holds(self.kubelet.devices)}
 
     def held_by(self, pod: str) -> tuple[str, ...]:
         """The devices that a pod holds."""

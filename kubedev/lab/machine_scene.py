@@ -1,8 +1,9 @@
-"""From a machine to what the picture of its NUMA nodes shows."""
+"""From a kubelet's machine to what the picture of its NUMA nodes shows."""
 
 from collections.abc import Mapping
 
-from kubedev.lab.machine import Machine
+from kubedev.kubelet.devices.holdings import who_holds
+from kubedev.kubelet.kubelet_state import KubeletState
 from kubedev.views.catalogue import say
 from kubedev.views.numa import CpuView, NumaBoard, NumaNodeView, numa_part
 from kubedev.views.part import Part
@@ -11,14 +12,16 @@ from kubedev.views.path_state import DeviceView, ResourceView
 __all__ = ["device_views", "machine_board", "machine_part"]
 
 
-def machine_part(machine: Machine, mask: int | None = None, clicks: Mapping[str, str] | None = None) -> Part:
+def machine_part(
+    kubelet: KubeletState, mask: int | None = None, clicks: Mapping[str, str] | None = None
+) -> Part:
     """The machine with a mask laid over it; `clicks` is what a click on a device does."""
-    return numa_part(machine_board(machine, mask), clicks)
+    return numa_part(machine_board(kubelet, mask), clicks)
 
 
-def machine_board(machine: Machine, mask: int | None = None) -> NumaBoard:
+def machine_board(kubelet: KubeletState, mask: int | None = None) -> NumaBoard:
     """The machine as its picture wants it."""
-    cpus = machine.kubelet.cpus
+    cpus = kubelet.cpus
     details = cpus.policy.topology.details.infos if cpus.policy else {}
     owners = {
         cpu: uid for uid, containers in cpus.assignments.items() for own in containers.values() for cpu in own
@@ -30,16 +33,17 @@ def machine_board(machine: Machine, mask: int | None = None) -> NumaBoard:
             node,
             tuple(CpuView(c, owners.get(c, "")) for c, at in sorted(details.items()) if at.numa_node == node),
         )
-        for node in machine.kubelet.config.numa.nodes
+        for node in kubelet.config.numa.nodes
     )
-    known = machine.kubelet.devices.all_devices
+    known = kubelet.devices.all_devices
     return NumaBoard(
-        nodes, tuple(ResourceView(name, None, None, device_views(machine, name)) for name in known), mask
+        nodes, tuple(ResourceView(name, None, None, device_views(kubelet, name)) for name in known), mask
     )
 
 
-def device_views(machine: Machine, resource: str) -> tuple[DeviceView, ...]:
+def device_views(kubelet: KubeletState, resource: str) -> tuple[DeviceView, ...]:
     """A resource's devices as pictures show them."""
-    healthy, owners = machine.kubelet.devices.healthy_devices[resource], machine.owners
-    listed = machine.kubelet.devices.all_devices[resource].values()
+    healthy = kubelet.devices.healthy_devices[resource]
+    owners = {holding.device: holding.pod_uid for holding in who_holds(kubelet.devices)}
+    listed = kubelet.devices.all_devices[resource].values()
     return tuple(DeviceView(d.id, d.numa_nodes or (), d.id in healthy, owners.get(d.id, "")) for d in listed)

@@ -80,7 +80,7 @@ def draw_policies(machine: Machine, **asked: int) -> Picture:
     mask = hint.numa_node_affinity
     sentence = say("scene.policies.sentence", mask=mask_words(mask), preferred=preferred_words(hint))
     cards = _policy_cards(say("scene.policies.head"), machine, asked)
-    return picture(say("scene.policies"), sentence, Column(machine_part(machine, mask), cards))
+    return picture(say("scene.policies"), sentence, Column(machine_part(machine.kubelet, mask), cards))
 
 
 def compare_policies(machines: Mapping[str, tuple[Machine, Mapping[str, int]]]) -> LivePicture:
@@ -140,7 +140,7 @@ def draw_scopes(machine: Machine, pod: Pod, policy: str, scope: str) -> Picture:
     sentence = "; ".join(f"{card.title}: {card.parts()[-1].says()}" for card in cards) + "."
     mask = admission.alignments[-1].decision.hint.numa_node_affinity if admission.alignments else None
     steps = _told(say("scene.scopes.head"), cards)
-    board = machine_part(after, mask if scope == "pod" else None)
+    board = machine_part(after.kubelet, mask if scope == "pod" else None)
     return picture(say("scene.scopes", scope=scope, policy=policy), sentence, Column(board, steps))
 
 
@@ -166,7 +166,7 @@ def draw_pods(machine: Machine) -> Picture:
     return picture(
         say("scene.turn"),
         sentence,
-        Column(machine_part(machine), _told(say("path.pods"), cards, 3)),
+        Column(machine_part(machine.kubelet), _told(say("path.pods"), cards, 3)),
     )
 
 
@@ -195,7 +195,7 @@ def lists(machine: Machine, mask: int | None, short: str = "gpu") -> dict[str, s
 def draw_lists(machine: Machine, mask: int | None, short: str = "gpu") -> Picture:
     """The mask on the machine, and the three lists that filter_by_affinity makes of a resource's free devices."""
     found = lists(machine, mask, short)
-    views = {view.id: view for view in device_views(machine, full_name(short))}
+    views = {view.id: view for view in device_views(machine.kubelet, full_name(short))}
     members = {name: [id_ for id_, its in found.items() if its == name] for name in LISTS}
     cards = [
         Card(
@@ -209,4 +209,4 @@ def draw_lists(machine: Machine, mask: int | None, short: str = "gpu") -> Pictur
     counts = {name.replace(" ", "_"): len(ids) for name, ids in members.items()}
     sentence = say("scene.affinity.sentence", mask=mask_words(mask), **counts)
     three = _told(say("scene.affinity.head"), cards, 3)
-    return picture(say("scene.affinity"), sentence, Column(machine_part(machine, mask), three))
+    return picture(say("scene.affinity"), sentence, Column(machine_part(machine.kubelet, mask), three))

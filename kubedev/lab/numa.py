@@ -112,7 +112,9 @@ def verdicts(machine: Machine, **asked: int) -> dict[str, str]:
 def draw_hints(machine: Machine, clicks: Mapping[str, str] | None = None, **asked: int) -> Picture:
     """The machine, and below it what each resource answers to a container that asks for so many."""
     hints = machine.hints(**asked)
-    body = Column(machine_part(machine, clicks=clicks), hints_part(hints, machine.kubelet.config.numa.nodes))
+    body = Column(
+        machine_part(machine.kubelet, clicks=clicks), hints_part(hints, machine.kubelet.config.numa.nodes)
+    )
     return picture(say("scene.hints"), "; ".join(map(hint_sentence, hints)) + ".", body)
 
 
@@ -122,7 +124,9 @@ def draw_count(machine: Machine, step: int, **asked: int) -> Picture:
     last = hints.masks[step - 1]
     sentence = say("scene.count", step=step, total=len(hints.masks), why=_why(last, hints.request))
     masks = hints_part([hints], machine.kubelet.config.numa.nodes, judged=step)
-    return picture(say("scene.count.title"), sentence, Column(machine_part(machine, last.counts.mask), masks))
+    return picture(
+        say("scene.count.title"), sentence, Column(machine_part(machine.kubelet, last.counts.mask), masks)
+    )
 
 
 def _why(verdict: MaskVerdict, request: int) -> str:

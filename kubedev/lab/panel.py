@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kubedev.api.manifests import ManifestError
 from kubedev.cluster.history import History
@@ -14,18 +14,16 @@ from kubedev.lab.applying import manifests
 from kubedev.lab.links import Links
 from kubedev.lab.player import Player
 from kubedev.lab.scene import path_state, tick
+from kubedev.lab.watched import Watched
 from kubedev.views.catalogue import say
 from kubedev.views.path import path_picture
 from kubedev.views.path_state import PathControls
 from kubedev.views.picture import Picture
 from kubedev.views.stage import Frame, Mode, Stage
 
-if TYPE_CHECKING:
-    from kubedev.lab.session import Lab
-
 __all__ = ["Draw", "Panel", "draw_path"]
 
-Draw = Callable[["Lab", int], Picture]
+Draw = Callable[[Watched, int], Picture]
 """Draws a step of a lab's history; with a parameter `width` it draws for columns of 1080 and of 700 pixels."""
 
 _BY_ITSELF = {"node-created"}
@@ -34,7 +32,7 @@ _BY_ITSELF = {"node-created"}
 WIDE, NARROW, BETWEEN = 1080, 700, 820
 
 
-def draw_path(lab: "Lab", step: int, width: int = WIDE, node: str = "", status: bool = True) -> Picture:
+def draw_path(lab: Watched, step: int, width: int = WIDE, node: str = "", status: bool = True) -> Picture:
     """The whole path at a step of the history, with the controls that act on it; `node` is drawn in full.
 
     Without `status` it leaves out what the node's status says.
@@ -63,8 +61,8 @@ class Panel(Stage):
 
     def __init__(
         self,
-        lab: "Lab",
-        draw: "Draw | None" = None,
+        lab: Watched,
+        draw: Draw | None = None,
         paced: bool = True,
         since: int | None = None,
         title: str = "",

@@ -3,10 +3,8 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from kubedev.lab.session import Lab
+from kubedev.lab.watched import Watched
 
 __all__ = ["Player"]
 
@@ -17,7 +15,7 @@ SETTLE = 0.05
 class Player:
     """Calls `show` whenever there is something new; `paced`: at once, since the page plays message after message."""
 
-    def __init__(self, lab: "Lab", show: Callable[[], None], paced: bool) -> None:
+    def __init__(self, lab: Watched, show: Callable[[], None], paced: bool) -> None:
         self.lab = lab
         self._show, self._paced = show, paced
         self._stopped, self._news = threading.Event(), threading.Event()

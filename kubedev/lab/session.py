@@ -4,13 +4,11 @@
 """
 
 import atexit
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Literal
 
 from kubedev.api.manifests import Manifests
 from kubedev.api.messages import HEALTHY, UNHEALTHY, Device, DevicePluginOptions
@@ -18,17 +16,14 @@ from kubedev.api.objects import Node, Pod
 from kubedev.api.pod_groups import Workload
 from kubedev.api.workloads import pod_from_template
 from kubedev.cluster import events as e
-from kubedev.cluster.cluster import Cluster
-from kubedev.cluster.history import History
 from kubedev.deviceplugin.plugin import make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.kubelet import new_kubelet
 from kubedev.kubelet.kubelet_configuration import KubeletConfiguration
-from kubedev.lab.actions import Action, Done, action, allow, carry_out
+from kubedev.lab.actions import action, allow
 from kubedev.lab.applying import (
     MAX_DEVICES,
     admitted,
-    asked_resources,
     changed_pods,
     declared,
     is_there,
@@ -37,29 +32,22 @@ from kubedev.lab.applying import (
     new_nodes,
     new_pods,
 )
-from kubedev.lab.claims import Claims
 from kubedev.lab.kubelet_config import kubelet_config, kubelet_readers, restarted
-from kubedev.lab.lookup import devices_of, find_pod, node_name, plugin_key, read_devices
+from kubedev.lab.lookup import node_name, plugin_key, read_devices
 from kubedev.lab.scheduler_config import SchedulerConfig, configured, unhandled
+from kubedev.lab.watched import Watched
 from kubedev.scheduler.configuration.loading import Configuration
 from kubedev.views.catalogue import say
 from kubedev.wire.backends import world
 from kubedev.wire.sockets import have_grpc
 
 if TYPE_CHECKING:
-    from networkx import DiGraph
-
     from kubedev.lab.panel import Draw, Panel
-    from kubedev.lab.scene import Log
-    from kubedev.views.path_state import PathMode
 
 __all__ = ["KubeletConfig", "Lab", "manifests", "new_node"]
 
 MAX_REAL_NODES, MAX_NODES = 4, 5000
 """How many nodes a lab has at most: each one has real sockets over gRPC, none in memory."""
-
-MAX_DONE = 1000
-"""How many actions are kept."""
 
 MAX_OPEN = 4
 """How many labs stay open at once: each one has processes of its own, and a Binder has little memory."""
@@ -67,7 +55,7 @@ MAX_OPEN = 4
 _open: dict[str, "Lab"] = {}
 
 
-class Lab(Claims):
+class Lab(Watched):
     """A cluster to experiment with. A lab of the same name that is still open is closed first, and the oldest one
     where too many are.
 
@@ -100,118 +88,17 @@ class Lab(Claims):
         beginning = self._scheduler.beginning(scheduler)
         for older in [name] if name in _open else list(_open)[: len(_open) + 1 - MAX_OPEN]:
             _open.pop(older).close()
-        self.name = name
-        self._transport = transport
         self.notes = (*configuration.notes, *filter(None, [self._config.topology().remark]))
         self._panel: Panel | None = None
-        self._done: WeakKeyDictionary[Cluster, tuple[Done, ...]] = WeakKeyDictionary()
-        self._closed = False
         machines = [new_node(f"gpu-node-{number}") for number in range(1, nodes + 1)]
         new_kubelet(machines[0], "", self._config)  # says what is wrong before anything is started
         beginning += [e.NodeCreated(node, self._config) for node in machines]
-        super().__init__(lambda: world(transport, plugins), beginning)
+        real = transport == "grpc" and have_grpc()
+        super().__init__(name, lambda: world(transport, plugins), beginning, real)
         _open[name] = self
         atexit.register(self.close)
 
-    # What there is
-
-    @property
-    def real(self) -> bool:
-        """Whether the live run has sockets and processes: not in memory, nor where there is no gRPC."""
-        return self._transport == "grpc" and have_grpc()
-
-    @contextmanager
-    def recorded(self) -> Iterator[None]:
-        """Meanwhile pictures are for a page without a kernel, where no lab can be closed."""
-        closed, self._closed = self._closed, False
-        try:
-            yield
-        finally:
-            self._closed = closed
-
-    @property
-    def shown_mode(self) -> "PathMode":
-        """The mode as a picture tells it: a lab in memory, or one that is closed, says so."""
-        if self._closed:
-            return "closed"
-        return "memory" if self.mode == "live" and not self.real else self.mode
-
-    def node(self, name: str = "") -> Node:
-        """A node's object as the store has it, the first one by default."""
-        nodes = self.state.store.nodes
-        return nodes[name or next(iter(nodes))]
-
-    def pod(self, name: str) -> Pod:
-        """A pod by its name. KeyError says which there are."""
-        return find_pod(self.state, name)
-
-    def devices_of(self, name: str) -> tuple[str, ...]:
-        """The ids of the devices that a pod holds."""
-        return devices_of(self.state, self.pod(name))
-
-    def graph(self) -> "DiGraph":
-        """Who holds what, as a networkx graph: pod, container, device, NUMA node; see `kubedev.views.graphs`."""
-        from kubedev.views.graphs import holdings_graph
-
-        return holdings_graph(self.state)
-
-    def log(self, last: int | None = None) -> "Log":
-        """The messages up to the step that is shown, or the last ones of them."""
-        from kubedev.lab.scene import Log
-
-        return Log(self.state, last)
-
-    def output(self, pod: str) -> str:
-        """What the processes of a pod's containers have printed."""
-        uid = self.pod(pod).uid
-        containers = [c for c in self.state.containers.values() if c.pod_uid == uid]
-        return "\n".join(line for container in containers for line in container.output)
-
     # What you do
-
-    def act(self, action: Action) -> Any:
-        """Carry out an action that is given as data, as in `{"do": "set_health", "device": "d0", "healthy": False}`.
-
-        Everything that buttons and clicks do comes through here; each of the methods below is one. Raises ValueError.
-        """
-        return carry_out(self, action)
-
-    @property
-    def actions(self) -> tuple[Done, ...]:
-        """What was done in the run that is shown, in order; of a very long one the newest actions."""
-        return self._done.get(self.cluster, ())
-
-    def began(self) -> tuple[Cluster, int]:
-        """The run, and the step at which something is done to it."""
-        return self.cluster, self.position
-
-    def done(self, action: Action, before: tuple[Cluster, int]) -> None:
-        """Take down an action; a fork begins with what was done before it left the run."""
-        cluster, step = before
-        earlier = self._done.get(cluster, ())
-        if self.cluster is not cluster:
-            earlier = tuple(done for done in earlier if done.step <= step)
-        self._done[self.cluster] = (*earlier, Done(step, action))[-MAX_DONE:]
-        self._changed()  # whoever follows may have looked before the action was over
-
-    def go_live(self) -> None:
-        """Start real plugins and containers in the state that is shown, and go on with them."""
-        before, earlier = self.began(), self.actions
-        super().go_live()
-        self._done[self.cluster] = (*earlier, Done(before[1], {"do": "go_live"}))
-
-    @property
-    def left(self) -> History:
-        """The history of the live run, also while a fork is shown."""
-        return self._live.history
-
-    @property
-    def left_behind(self) -> int | None:
-        """How many messages the live run has had since a fork left it; None without a fork."""
-        if self.forked_at is None or self.forked_at >= len(self._live.history):
-            return None
-        history = self._live.history
-        return len(history.state.messages) - len(history[self.forked_at].state.messages)
 
     @action
     def plugin(
@@ -292,15 +179,6 @@ class Lab(Claims):
         profiles = [profile.scheduler_name for profile in self.state.scheduler.queue.profiles]
         notes = (note for each in kubelets for note in each.notes)
         return replace(loaded, notes=(*loaded.notes, *notes, *unhandled(loaded.pods, profiles)))
-
-    def missing_resources(self, pods: Iterable[Pod]) -> list[str]:
-        """The extended resources that pods ask for and no node has any of."""
-        nodes = self.state.store.nodes.values()
-        return [
-            name
-            for name in sorted(asked_resources(pods))
-            if not any(name in node.allocatable and node.allocatable[name].value() > 0 for node in nodes)
-        ]
 
     @action
     def advance(self, seconds: float) -> None:

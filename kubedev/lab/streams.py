@@ -12,6 +12,7 @@ from kubedev.lab.check import Invariant, Row, invariant
 from kubedev.lab.panel import Draw
 from kubedev.lab.scene import path_state
 from kubedev.lab.session import Lab
+from kubedev.lab.watched import Watched
 from kubedev.views.catalogue import say
 from kubedev.views.live import LivePicture
 from kubedev.views.path_state import DeviceView
@@ -39,13 +40,13 @@ RESOURCE = "nvidia.com/gpu"
 def timeline(resource: str, node: str = "") -> Draw:
     """The picture of a resource over time, for `lab.show`; of the first node where none is named."""
 
-    def draw(lab: Lab, step: int, width: int = WIDTH) -> Picture:
+    def draw(lab: Watched, step: int, width: int = WIDTH) -> Picture:
         return timeline_picture(timeline_of(lab, resource, node, step), width)
 
     return draw
 
 
-def timeline_of(lab: Lab, resource: str, node: str = "", step: int | None = None) -> Timeline:
+def timeline_of(lab: Watched, resource: str, node: str = "", step: int | None = None) -> Timeline:
     """A resource from the start up to a step of the lab's history, by default the one that is shown."""
     last = lab.position if step is None else step
     states = [lab.history[i].state for i in range(last + 1)]

@@ -100,7 +100,7 @@ def test_a_click_turns_a_device_to_its_next_choice() -> None:
 @pytest.mark.parametrize("machine", [TWO, MIXED, BUSY, Machine.of(8, gpu=on(3, "a0 a1") + on(7, "b0"))])
 @pytest.mark.parametrize("gpu", [1, 3])
 def test_every_picture_can_be_read(machine: Machine, gpu: int) -> None:
-    check(numa_picture(machine_board(machine, 0b10)))
+    check(numa_picture(machine_board(machine.kubelet, 0b10)))
     check(numa.draw_hints(machine, gpu=gpu))
     check(numa.draw_policies(machine, gpu=gpu))
     check(numa.draw_merge(machine, "restricted", 1, gpu=gpu))
