@@ -1,10 +1,12 @@
 """`kubedev lab`: JupyterLab on a lab, in a clean layout, on this machine only, until Ctrl-C.
 
-The layout stands in `overrides.json` (no news) and `workspace.json` (side bars folded). They and all that the
+The layout stands in `overrides.json` (no news) and `workspace.json` (side bars folded); `exported.json` has pictures
+step in exported HTML. They and all that the
 server writes live in a private folder that goes with it. The user's own settings of JupyterLab count where there are
 any; nothing is made in the home where there are none.
 """
 
+import json
 import os
 import secrets
 import shutil
@@ -63,6 +65,12 @@ def _has_browser() -> bool:
     return sys.platform != "linux" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
+def _exported() -> dict[str, object]:
+    """The settings with which pictures step in exported HTML, for the command line of a server."""
+    settings = json.loads((_HERE / "exported.json").read_text("utf-8"))
+    return {f"{name}.{trait}": value for name, traits in settings.items() for trait, value in traits.items()}
+
+
 def _serve(notebook: Path, port: int, *, browser: bool) -> None:
     print(say("lab.starting"), flush=True)
     from jupyterlab.commands import get_user_settings_dir  # takes seconds
@@ -91,6 +99,7 @@ def _serve(notebook: Path, port: int, *, browser: bool) -> None:
             "KernelManager.transport": transport(),
             "LanguageServerManager.autodetect": False,  # it would ask npm, which writes into the user's home
             "IdentityProvider.token": token,
+            **_exported(),
         }
         if os.path.isdir(own):  # it is not made where there is none
             settings["LabApp.user_settings_dir"] = own

@@ -26,7 +26,7 @@ from kubedev.views.picture import Picture, Table
 from kubedev.views.style import FONT
 from kubedev.views.svg import inline, style_sheet, theme_sheet
 
-__all__ = ["LivePicture", "frames_html", "page_script", "page_sheet", "unpacked"]
+__all__ = ["LivePicture", "frames_html", "page_script", "page_sheet", "unpacked", "with_frames"]
 
 # plotly does not know the page's theme: white becomes the page's ground, dark becomes light, and hues stay.
 _DARK_CHART = "filter:invert(1) hue-rotate(180deg);mix-blend-mode:screen"
@@ -165,8 +165,7 @@ def frames_html(pictures: Sequence[Picture], start: int = 0) -> str:
         "history": say("frame.history"),
         "table": say("frame.table"),
     }
-    data = json.dumps({"first": first, "steps": steps, "words": words}, ensure_ascii=False)
-    packed = base64.b64encode(gzip.compress(data.encode("utf-8"), mtime=0)).decode("ascii")
+    packed = _packed({"first": first, "steps": steps, "words": words})
     picture = pictures[start]
     tables = "".join(map(_table, picture.tables))
     svg = inline(picture)
@@ -185,10 +184,34 @@ def unpacked(html: str) -> str:
     """Return a page with frames in which their data stand as JSON: longer, and there at once."""
 
     def plain(found: re.Match[str]) -> str:
-        data = gzip.decompress(base64.b64decode(found[1])).decode("utf-8").replace("</", "<\\/")
+        data = _plain(found[1]).replace("</", "<\\/")
         return f'<script type="application/json">{data}</script>'
 
-    return re.sub(r'<script type="application/gzip">(.*?)</script>', plain, html)
+    return re.sub(_DATA, plain, html)
+
+
+def with_frames(html: str, first: object, steps: Sequence[object], start: int) -> str:
+    """Return a page with frames (`frames_html`) that has these frames instead, as documents and patches, and opens
+    at `start`.
+    """
+
+    def changed(found: re.Match[str]) -> str:
+        data = _packed({**json.loads(_plain(found[1])), "first": first, "steps": steps})
+        return f'<script type="application/gzip">{data}</script>'
+
+    return re.sub(_DATA, changed, re.sub(r'data-start="\d+"', f'data-start="{start}"', html))
+
+
+_DATA = r'<script type="application/gzip">(.*?)</script>'
+
+
+def _packed(data: object) -> str:
+    text = json.dumps(data, ensure_ascii=False)
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
+
+
+def _plain(packed: str) -> str:
+    return gzip.decompress(base64.b64decode(packed)).decode("utf-8")
 
 
 def _table(table: Table) -> str:

@@ -23,11 +23,11 @@ import traitlets
 
 from kubedev.views.catalogue import say, templates
 from kubedev.views.document import Document, JsonPatch, document, patch, to_json
-from kubedev.views.live import frames_html, page_sheet
+from kubedev.views.live import frames_html, page_sheet, with_frames
 from kubedev.views.paced import Pace
 from kubedev.views.picture import Picture
 
-__all__ = ["SAVED_BYTES", "Frame", "Kind", "Mode", "Stage"]
+__all__ = ["SAVED_BYTES", "Frame", "Kind", "Mode", "Stage", "recording"]
 
 SAVED_BYTES = 200_000
 """How much a saved notebook may hold of one stage; older frames are dropped first."""
@@ -247,8 +247,7 @@ class Stage(anywidget.AnyWidget):
     def still(self) -> dict[str, str]:
         """Return the frames there are as HTML, with a line that says where the rest is, and as a line of text."""
         made = Stage.without_kernel(self)
-        line = f'<p class="kd kubedev">{escape(say("stage.still"))}</p>'
-        return {**made, "text/html": made["text/html"] + line}
+        return {**made, "text/html": made["text/html"] + _still_line()}
 
     def without_kernel(self, start: int | None = None) -> dict[str, str]:
         """Return the run for slides: HTML that opens at frame `start` and steps through all, and a line of text."""
@@ -257,6 +256,15 @@ class Stage(anywidget.AnyWidget):
         at = self._at if start is None else start
         html = frames_html(pictures, min(at, len(pictures) - 1))  # it may be on its way to that frame
         return {"text/html": html, "text/plain": text}
+
+
+def recording(html: str, whole: Mapping[str, Any]) -> str:
+    """Return a stage's HTML with the frames that a saved notebook has of it (`whole`), at the one it showed last."""
+    return with_frames(html.removesuffix(_still_line()), whole["first"], whole["steps"], whole["at"])
+
+
+def _still_line() -> str:
+    return f'<p class="kd kubedev">{escape(say("stage.still"))}</p>'
 
 
 _ONCE = {"at", "begin", "graph", "resume"}

@@ -3,11 +3,13 @@
 import contextlib
 import json
 import re
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, expect
 
 from tests.browser.jupyterlab import LabPage
 from tests.browser.panel import SECONDS, CellPage, PanelPage
@@ -184,8 +186,19 @@ def wait_for_save(lab: LabPage, server: LabServer) -> list[object]:
     raise AssertionError("the stage was not saved")
 
 
-def test_s11_a_saved_notebook_shows_its_last_picture_without_a_kernel(
-    opened: Opened, lab_server: LabServer
+def exported(context: BrowserContext, server: LabServer, folder: Path) -> Locator:
+    """The first picture of the notebook as JupyterLab exports it, on a page that reaches no network."""
+    address = f"{server.base}/nbconvert/html/stage.ipynb?token={server.token}"
+    with urllib.request.urlopen(address) as answer:
+        (folder / "exported.html").write_bytes(answer.read())
+    page = context.new_page()
+    page.route("http*://**", lambda route: route.abort())
+    page.goto((folder / "exported.html").as_uri())
+    return page.locator("[data-kubedev-frames]").first
+
+
+def test_s11_a_saved_notebook_shows_its_last_picture_without_a_kernel_and_when_it_is_exported(
+    opened: Opened, lab_server: LabServer, tmp_path: Path
 ) -> None:
     panel, page = opened.panel("play"), opened.lab.page
     panel.press("To the end")
@@ -194,6 +207,11 @@ def test_s11_a_saved_notebook_shows_its_last_picture_without_a_kernel(
     expect(panel.sentence).to_contain_text("allocatable 3", timeout=SECONDS)
     saved = wait_for_save(opened.lab, lab_server)
     assert max(len(json.dumps(model)) for model in saved) <= 210_000
+    html = exported(page.context, lab_server, tmp_path)
+    expect(html.locator(".kd-sentence")).to_contain_text("allocatable 3")
+    html.get_by_role("button", name="Step back").click()
+    expect(html.locator(".kd-sentence")).to_contain_text("d3 Unhealthy")
+    expect(html.page.get_by_text("What came later was not saved here")).to_have_count(0)
     lab_server.end_kernels()
     opened.lab.open("stage.ipynb")
     panel = PanelPage(page, opened.views.first)
