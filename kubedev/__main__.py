@@ -29,6 +29,10 @@ COMMANDS = {
     "plugin": ("kubedev.tools.plugin", "be a device plugin, for any kubelet"),
     "check-plugin": ("kubedev.tools.check_plugin", "say whether a device plugin keeps its duties"),
     "devices": ("kubedev.tools.devices", "ask a kubelet who holds which devices, by NUMA node"),
+    "why": (
+        "kubedev.tools.why.command",
+        "explain why a pod is Pending or was refused, from a dump of a cluster",
+    ),
     "slides": ("kubedev.tools.slides", "make slides of labs"),
 }
 

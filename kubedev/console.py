@@ -83,10 +83,11 @@ def read_file(path: str | os.PathLike[str]) -> str:
     return io.TextIOWrapper(io.BytesIO(read_bytes(path)), encoding="utf-8").read()
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
+def read_bytes(path: str | os.PathLike[str], limited: bool = True) -> bytes:
     """What is in a file; a pipe that a shell hands over is read too (`<(...)`, `/dev/stdin`).
 
-    Raises OSError, also for what could be waited for without end: a named pipe, a device, a file of more than 64 MiB.
+    Raises OSError, also for what could be waited for without end: a named pipe, a device, a file of more than 64 MiB
+    where it is `limited`.
     """
     name = os.fspath(path)
     if not name:  # a path of its own would make the current directory of it
@@ -101,6 +102,8 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "Not a regular file", name)
     with open(descriptor, "rb") as file:
+        if not limited:
+            return file.read()
         content = file.read(MAX_FILE + 1) if os.fstat(descriptor).st_size <= MAX_FILE else None
     if content is None or len(content) > MAX_FILE:
         raise OSError(errno.EFBIG, f"File too large: more than {MAX_FILE >> 20} MiB", name)

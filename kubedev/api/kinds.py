@@ -19,7 +19,7 @@ from kubedev.api.storage import (
     VolumeAttachment,
 )
 
-__all__ = ["Object", "Values", "flatten", "is_of_devices", "known_type", "name_of"]
+__all__ = ["TYPES", "Object", "Values", "flatten", "is_of_devices", "known_type", "name_of"]
 
 Values = Mapping[str, Any]
 Object = (

@@ -88,7 +88,7 @@ def pod_arithmetic(pod: Pod, non_missing: ResourceList | None = None) -> PodArit
     return _arithmetic(Same(pod.containers), Same(pod.init_containers), Same(pod.overhead), Same(non_missing))
 
 
-@lru_cache(maxsize=256)  # a pod is asked again and again, and pods of one template share their containers
+@lru_cache(maxsize=4096)  # a pod is asked again and again, and pods of one template share their containers
 def _arithmetic(
     of_containers: Same[tuple[Container, ...]],
     of_init_containers: Same[tuple[Container, ...]],
@@ -247,7 +247,7 @@ def calculate_resource(pod: Pod) -> tuple[Resource, Resource]:
     return _taken(Same(pod_requests(pod)), Same(pod_arithmetic(pod, NON_MISSING).total))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _taken(requests: Same[ResourceList], with_stand_ins: Same[ResourceList]) -> tuple[Resource, Resource]:
     non_zero = whole_numbers(with_stand_ins.value)
     return whole_numbers(requests.value), Resource(non_zero.milli_cpu, non_zero.memory)

@@ -45,7 +45,7 @@ PACKAGES = {
     "wire": {"google", "grpc", "watchfiles"},
     "views": PICTURES,
     "lab": PICTURES | {"IPython", "yaml"},
-    "tools": JUPYTER | {"plotly", "rich", "traitlets", "yaml"},
+    "tools": JUPYTER | {"msgspec", "plotly", "rich", "traitlets", "yaml"},
     "": set(),
 }
 TYPES_ALONE = ("TYPE_CHECKING", "typing.TYPE_CHECKING")

@@ -57,13 +57,16 @@ class Cache:
     @classmethod
     def of(cls, nodes: Iterable[Node], pods: Iterable[Pod], ttl: float = 0) -> "Cache":
         """A cache that has seen these nodes, and these bound pods on them."""
-        cache = cls(ttl)
-        for node in nodes:
-            cache = cache.add_node(node)
-        infos, known = dict(cache.nodes), {pod.uid: pod for pod in pods}
+        known = {pod.uid: pod for pod in pods}
+        there: dict[str, list[Pod]] = {}
         for pod in known.values():
-            infos[pod.node_name] = infos.get(pod.node_name, NodeInfo()).add_pod(pod)
-        return replace(cache, nodes=SharedMap(infos), pods=SharedMap(known))
+            there.setdefault(pod.node_name, []).append(pod)
+        nodes = {node.name: node for node in nodes}.values()
+        infos = {node.name: NodeInfo.of(node, there.pop(node.name, ())) for node in nodes}
+        ghosts = {
+            name: replace(NodeInfo.of(NO_NODE, left), generation=len(left)) for name, left in there.items()
+        }
+        return cls(ttl, SharedMap(infos | ghosts), SharedMap(known), tree=NodeTree.of(nodes))
 
     # Pods
 

@@ -3,6 +3,7 @@
 Go: `pkg/scheduler/backend/cache/node_tree.go`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -37,6 +38,14 @@ class NodeTree:
     """The names of the nodes by zone; zones and nodes stand in the order in which they came."""
 
     zones: Zones = ()
+
+    @classmethod
+    def of(cls, nodes: Iterable[Node]) -> "NodeTree":
+        """A tree to which these nodes came, in their order."""
+        zones: dict[str, dict[str, None]] = {}
+        for node in nodes:
+            zones.setdefault(zone_key(node), {})[node.name] = None
+        return cls(tuple((zone, tuple(names)) for zone, names in zones.items()))
 
     def add(self, node: Node) -> "NodeTree":
         """With one node more, at the end of its zone."""

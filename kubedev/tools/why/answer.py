@@ -1,0 +1,224 @@
+"""The answer as plain values: what `--json` prints, and what the lines for people are made of. FORM.md describes it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kubedev import KUBERNETES_VERSION
+from kubedev.api.objects import Pod
+from kubedev.api.requests import compute_pod_resource_request
+from kubedev.scheduler.cycle import Decision, Outcome
+from kubedev.scheduler.plugins.fits import InsufficientResource
+from kubedev.scheduler.queue.queued_pod import key_of
+from kubedev.tools.why.amounts import amounts, sum_that_does_not_work_out
+from kubedev.tools.why.asking import Asked
+from kubedev.tools.why.dump import Dump, is_refused
+from kubedev.tools.why.groups import Group, Holder, groups_of, lacks_of, statuses_of
+from kubedev.tools.why.missing import missing_kinds
+from kubedev.tools.why.refusals import Refusal, refusal_of
+from kubedev.tools.why.remedies import Remedy, preemption_of, remedies_of
+from kubedev.tools.why.waking import events_waited_for
+from kubedev.tools.why.world import World
+
+__all__ = ["VERSION", "answer", "explained"]
+
+VERSION = "kubedev.why/v1"
+GATED = "Scheduling is blocked due to non-empty scheduling gates"
+Values = dict[str, Any]
+
+
+def answer(dump: Dump, world: World, asked: Sequence[Asked], every_node: bool, brief: bool) -> Values:
+    """All that is to be said; `brief` leaves out what has to be tried, for many pods."""
+    pods = [explained(dump, world, one, every_node, brief) for one in asked]
+    return {
+        "version": VERSION,
+        "kubernetes": KUBERNETES_VERSION,
+        "cluster": dump.version,
+        "notes": [*dump.notes, *notes(dump, world, asked)],
+        "missing": list(missing_kinds(dump, [one.pod for one in asked], pods)),
+        "pods": pods,
+    }
+
+
+def notes(dump: Dump, world: World, asked: Iterable[Asked]) -> Iterable[str]:
+    """What makes this answer less sure than it looks."""
+    for name in dict.fromkeys(one.pod.scheduler_name for one in asked):
+        if not world.state.queue.handles(name):
+            yield f"pods of the scheduler {name} are explained as default-scheduler would decide"
+    if dump.version and dump.version.split(".")[:2] != KUBERNETES_VERSION.split(".")[:2]:
+        yield f"the cluster is {dump.version}, this is what {KUBERNETES_VERSION} decides"
+
+
+def explained(dump: Dump, world: World, asked: Asked, every_node: bool, brief: bool) -> Values:
+    """One pod."""
+    pod = asked.pod
+    found: Values = {
+        "pod": key_of(pod),
+        "same": list(asked.more),
+        "requests": dict(amounts(compute_pod_resource_request(pod))),
+        "scheduled": False,
+        "state": "pending",
+        "node": "",
+        "message": "",
+    }
+    if is_refused(pod.phase, pod.reason):
+        refusal = refusal_of(dump, world, pod)
+        return found | {"state": "refused", "node": pod.node_name, "refusal": of_refusal(dump, pod, refusal)}
+    if pod.node_name or pod.phase in ("Succeeded", "Failed"):
+        state = pod.phase.lower() if pod.phase in ("Succeeded", "Failed") else "bound"
+        return found | {"state": state, "scheduled": True, "node": pod.node_name}
+    if not world.framework(pod).pre_enqueue(pod).is_success:
+        remedies = () if brief else remedies_of(world, pod, Decision(pod, Outcome.UNSCHEDULABLE))
+        gated = {"state": "gated", "reason": "SchedulingGated", "gates": list(pod.scheduling_gates)}
+        tried = {"remedies": list(map(of_remedy, remedies)), "groups": []}
+        waits = {"SchedulingGates": ["PodUpdatePodSchedulingGatesEliminated"]}
+        return (
+            found
+            | gated
+            | {"message": GATED, "condition": condition(pod, GATED), "queue": {"events": waits}}
+            | tried
+        )
+    decision = world.decide(pod)
+    return found | of_decision(world, pod, decision, every_node, brief)
+
+
+def of_decision(world: World, pod: Pod, decision: Decision, every_node: bool, brief: bool) -> Values:
+    """What the scheduler decides."""
+    if decision.outcome is Outcome.SCHEDULED:
+        scores = decision.scores
+        best = {"score": scores.totals[decision.node_name]} if scores is not None and not brief else {}
+        feasible = len(decision.found.feasible) if decision.found else 1
+        values = {"scheduled": True, "node": decision.node_name, "feasible": feasible}
+        return values | best | {"condition": condition(pod, "")}
+    found: Values = {
+        "message": decision.message,
+        "reason": decision.outcome.value,
+        "condition": condition(pod, decision.message),
+        "unschedulable_plugins": list(decision.unschedulable_plugins),
+    }
+    if brief:
+        return found
+    waits = events_waited_for(world.framework(pod), decision)
+    return found | {
+        "groups": list(map(of_group, groups_of(decision, world))),
+        "remedies": list(map(of_remedy, remedies_of(world, pod, decision))),
+        "preemption": of_preemption(decision),
+        "queue": {"events": {plugin: list(events) for plugin, events in waits.items()}},
+        **({"nodes": every(world, decision)} if every_node else {}),
+    }
+
+
+def condition(pod: Pod, message: str) -> Values | None:
+    """The pod's own condition PodScheduled, where it says something else than we do."""
+    found = next((one for one in pod.conditions if one.type == "PodScheduled"), None)
+    if found is None or found.status == "True" or found.message == message:
+        return None
+    return {"reason": found.reason, "message": found.message}
+
+
+def of_sum(lack: InsufficientResource) -> Values:
+    return {
+        "resource": lack.resource_name,
+        "requested": lack.requested,
+        "free": lack.free,
+        "allocatable": lack.capacity,
+        "used": lack.used,
+        "text": sum_that_does_not_work_out(lack),
+    }
+
+
+def of_group(group: Group) -> Values:
+    taint = group.taint
+    return {
+        "plugin": group.plugin,
+        "reasons": list(group.reasons),
+        "count": len(group.nodes),
+        "nodes": list(group.nodes),
+        "causes": [{"resource": cause.resource, "kind": cause.kind} for cause in group.causes],
+        "taint": None if taint is None else {"key": taint.key, "value": taint.value, "effect": taint.effect},
+        "closest": group.closest,
+        "sums": list(map(of_sum, group.sums)),
+        "holders": list(map(of_holder, group.holders)),
+    }
+
+
+def of_holder(holder: Holder) -> Values:
+    return {"pod": holder.pod, "resource": holder.resource, "amount": holder.amount}
+
+
+def of_remedy(remedy: Remedy) -> Values:
+    return {
+        "moves": [{"kind": move.kind, "what": move.what, "how": move.how} for move in remedy.moves],
+        "node": remedy.node,
+        "wakes": remedy.wakes,
+        "why": remedy.woken_by,
+    }
+
+
+def of_preemption(decision: Decision) -> Values | None:
+    """Whether pods of lower priority would go for it, which and why, or why not."""
+    found = preemption_of(decision)
+    if found is None:
+        return None
+    victims = [{"pod": key_of(one), "priority": one.priority or 0} for one in found.victims]
+    chosen = next((one for one in found.candidates if one.node_name == found.node_name), None)
+    counts: dict[str, int] = {}
+    for trial in found.trials:
+        if not trial.status.is_success:
+            counts[trial.status.message] = counts.get(trial.status.message, 0) + 1
+    return {
+        "helps": bool(found.node_name),
+        "priority": decision.pod.priority or 0,
+        "not_eligible": found.not_eligible,
+        "node": found.node_name,
+        "victims": victims,
+        "budgets_broken": chosen.num_pdb_violations if chosen else 0,
+        "candidates": len(found.candidates),
+        "chosen_by": found.rounds[-1].criterion if found.rounds else "",
+        "tied": list(found.tied),
+        "in_vain": counts,
+        "not_tried": decision.num_all_nodes - len(found.trials),
+    }
+
+
+def every(world: World, decision: Decision) -> list[Values]:
+    """Each node with its answer."""
+    found = []
+    for name, status in statuses_of(decision, world).items():
+        sums = list(map(of_sum, lacks_of(status)))
+        found.append({"node": name, "plugin": status.plugin, "reasons": list(status.reasons), "sums": sums})
+    return found
+
+
+def of_refusal(dump: Dump, pod: Pod, refusal: Refusal) -> Values:
+    """A kubelet's refusal."""
+    asked = {figure.resource for figure in refusal.figures}
+    return {
+        **{
+            name: getattr(refusal, name)
+            for name in ("reason", "message", "means", "detail", "next", "lab", "now")
+        },
+        "figures": [{name: getattr(figure, name) for name in figure.__slots__} for figure in refusal.figures],
+        "holders": list(map(of_holder, refusal.holders)),
+        "devices": [
+            device for device in devices(dump, pod.node_name) if not asked or device["resource"] in asked
+        ],
+    }
+
+
+def devices(dump: Dump, node: str) -> list[Values]:
+    """Who holds which devices, as the files of a node say: those of pods that the dump has elsewhere are left out."""
+    by_uid = {pod.uid: pod for pod in dump.pods.values()}
+    found: list[Values] = []
+    for file in dump.node_files:
+        for one in file.holdings:
+            pod = by_uid.get(one.pod) or dump.pods.get(one.pod)
+            if pod is not None and pod.node_name != node:
+                continue
+            name = key_of(pod) if pod is not None else one.pod
+            there = {
+                "resource": one.resource,
+                "devices": list(one.devices),
+                "numa_nodes": list(one.numa_nodes),
+            }
+            found.append({"pod": name, "container": one.container, **there, "known": pod is not None})
+    return found

@@ -1,0 +1,107 @@
+"""Labels that would let a pod onto a node."""
+
+from collections.abc import Iterator, Mapping
+
+from kubedev.api.objects import Node, Pod
+from kubedev.api.selectors import Affinity, NodeSelectorTerm
+from kubedev.api.values import replace
+from kubedev.tools.why.groups import Group
+from kubedev.tools.why.move import Move, node_changed, pod_changed
+from kubedev.tools.why.world import World
+
+__all__ = ["label_moves", "missing_labels"]
+
+NAMED = 3
+
+
+def label_moves(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator[Move]:
+    """A label on a node, or a line less in the pod's nodeSelector."""
+    names = [name for group in groups if group.plugin == "NodeAffinity" for name in group.nodes]
+    if not names:
+        return
+    lacking = {name: missing_labels(pod, info.node) for name in names if (info := world.node(name))}
+    fewest = sorted((name for name in lacking if lacking[name]), key=lambda name: (len(lacking[name]), name))
+    free = replace(pod, node_selector=None, affinity=without_required(pod))
+    decision = world.decide(free, preempting=False)
+    if lacking.get(decision.node_name):  # where it would go
+        fewest = [decision.node_name, *(name for name in fewest if name != decision.node_name)]
+    for name in fewest[:NAMED]:
+        info, added = world.node(name), lacking[name]
+        if info is None:
+            continue
+        written = " ".join(f"{key}={value}" for key, value in added.items())
+        yield Move(
+            10 + 5 * len(added),
+            "label",
+            f"the label {written} on node {name}",
+            f"kubectl label node {name} {written}{' --overwrite' if set(added) & set(info.node.labels) else ''}",
+            lambda name=name, labels={**info.node.labels, **added}: node_changed(  # type: ignore[misc]
+                world, pod, name, labels=labels
+            ),
+        )
+    for key, value in (pod.node_selector or {}).items():
+        rest = {other: wanted for other, wanted in (pod.node_selector or {}).items() if other != key}
+        yield Move(
+            25,
+            "selector",
+            f"no `{key}: {value}` in its nodeSelector",
+            "a new pod: the nodeSelector cannot be changed in one that is there",
+            lambda rest=rest: pod_changed(world, pod, replace(pod, node_selector=rest)),  # type: ignore[misc]
+        )
+    if pod.affinity and pod.affinity.node_affinity and pod.affinity.node_affinity.required:
+        without = replace(pod, affinity=without_required(pod))
+        yield Move(
+            28,
+            "node affinity preferred",
+            "its node affinity preferred, not required",
+            "preferredDuringSchedulingIgnoredDuringExecution in place of required...",
+            lambda: pod_changed(world, pod, without),
+        )
+
+
+def without_required(pod: Pod) -> Affinity | None:
+    """The pod's affinity without what it requires of its node."""
+    affinity = pod.affinity
+    if affinity is None or affinity.node_affinity is None:
+        return affinity
+    return replace(affinity, node_affinity=replace(affinity.node_affinity, required=None))
+
+
+def missing_labels(pod: Pod, node: Node) -> Mapping[str, str]:
+    """The fewest labels that the node needs for the pod's selector and affinity; empty where none help."""
+    selected = {
+        key: value for key, value in (pod.node_selector or {}).items() if node.labels.get(key) != value
+    }
+    affinity = pod.affinity.node_affinity if pod.affinity else None
+    if affinity is None or affinity.required is None:
+        return selected
+    ways: list[Mapping[str, str]] = [
+        needed for term in affinity.required if (needed := of_term(term, node)) is not None
+    ]
+    return {**sorted(ways, key=len)[0], **selected} if ways else {}
+
+
+def of_term(term: NodeSelectorTerm, node: Node) -> Mapping[str, str] | None:
+    """The labels that a term asks for and the node has not; None where no label helps."""
+    needed: dict[str, str] = {}
+    if term.match_fields:
+        return None
+    for one in term.match_expressions:
+        value = node.labels.get(one.key)
+        if one.operator == "In":
+            if value not in one.values:
+                needed[one.key] = one.values[0] if one.values else ""
+        elif one.operator == "Exists":
+            if value is None:
+                needed[one.key] = ""
+        elif (
+            (one.operator == "NotIn" and value in one.values)
+            or one.operator
+            not in (
+                "NotIn",
+                "DoesNotExist",
+            )
+            or (one.operator == "DoesNotExist" and value is not None)
+        ):
+            return None
+    return needed
