@@ -88,7 +88,7 @@ def pod_arithmetic(pod: Pod, non_missing: ResourceList | None = None) -> PodArit
     return _arithmetic(Same(pod.containers), Same(pod.init_containers), Same(pod.overhead), Same(non_missing))
 
 
-@lru_cache(maxsize=4096)  # a pod is asked again and again, and pods of one template share their containers
+@lru_cache(maxsize=256)  # a pod is asked again and again, and pods of one template share their containers
 def _arithmetic(
     of_containers: Same[tuple[Container, ...]],
     of_init_containers: Same[tuple[Container, ...]],
@@ -244,13 +244,19 @@ def calculate_resource(pod: Pod) -> tuple[Resource, Resource]:
     Scoring puts 100m and 200Mi in place of each container's missing request, so that pods without any do not
     all seem to cost nothing.
     """
-    return _taken(Same(pod_requests(pod)), Same(pod_arithmetic(pod, NON_MISSING).total))
+    return _taken(Same(pod.containers), Same(pod.init_containers), Same(pod.overhead))
 
 
-@lru_cache(maxsize=4096)
-def _taken(requests: Same[ResourceList], with_stand_ins: Same[ResourceList]) -> tuple[Resource, Resource]:
-    non_zero = whole_numbers(with_stand_ins.value)
-    return whole_numbers(requests.value), Resource(non_zero.milli_cpu, non_zero.memory)
+@lru_cache(maxsize=4096)  # pods of one template share what this is reckoned from
+def _taken(
+    of_containers: Same[tuple[Container, ...]],
+    of_init_containers: Same[tuple[Container, ...]],
+    of_overhead: Same[ResourceList],
+) -> tuple[Resource, Resource]:
+    of_pod = of_containers, of_init_containers, of_overhead
+    non_zero = whole_numbers(_arithmetic(*of_pod, Same(NON_MISSING)).total)
+    requests = _arithmetic(*of_pod, Same(None)).total
+    return whole_numbers(requests), Resource(non_zero.milli_cpu, non_zero.memory)
 
 
 def compute_pod_resource_request(pod: Pod, switches: Collection[str] = ()) -> Resource:

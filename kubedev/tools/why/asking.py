@@ -6,7 +6,6 @@ from difflib import get_close_matches
 
 from kubedev.api.admission import admit_pod
 from kubedev.api.defaults import PriorityError
-from kubedev.api.manifests import ManifestError, load
 from kubedev.api.objects import Pod
 from kubedev.api.values import replace
 from kubedev.console import read_file, reason
@@ -39,6 +38,8 @@ def asked_by_name(dump: Dump, name: str) -> Asked:
 
 def asked_in_manifest(dump: Dump, path: str) -> list[Asked]:
     """The pods of a manifest, as the API server of this cluster would store them. Raises DumpError."""
+    from kubedev.api.manifests import ManifestError, load  # with all that checks a manifest: only for one
+
     try:
         pods = load(read_file(path), path).pods
     except (ManifestError, OSError, UnicodeDecodeError) as error:

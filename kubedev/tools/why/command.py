@@ -53,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return told(NAME, str(error), 2)
     progress.clear()
     _print(found, options.json, brief)
+    gc.freeze()  # what is left is not looked through once more at the end of the process
     return 0 if all(pod["scheduled"] for pod in found["pods"]) else 1
 
 

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-import yaml
-
 from kubedev.tools.why.sources import DumpError, is_json
 
 try:
@@ -36,22 +34,22 @@ class Entry(NamedTuple):
     values: Callable[[], Values]
 
 
-def entries(data: bytes, source: str) -> Iterator[Entry]:
+def entries(data: Any, source: str) -> Iterator[Entry]:
     """The objects of one file, those of lists one by one. Raises DumpError."""
     if not is_json(data):
-        for document in yaml_documents(data, source):
+        for document in yaml_documents(bytes(data), source):
             yield from plain(document, source)
     elif typed is not None:
         yield from quick(data, source)
     else:
-        for document in json_documents(data, source):
+        for document in json_documents(bytes(data), source):
             yield from plain(document, source)
 
 
 # The quick way
 
 
-def quick(data: bytes, source: str) -> Iterator[Entry]:
+def quick(data: Any, source: str) -> Iterator[Entry]:
     """JSON documents, one after another, by msgspec."""
     rest, passed = memoryview(data), 0
     while rest.nbytes:
@@ -120,6 +118,15 @@ def json_documents(data: bytes, source: str) -> Iterator[Any]:
 
 def yaml_documents(data: bytes, source: str) -> Iterator[Any]:
     """YAML documents; a time without quotes stays a text, as in kubectl."""
+    import yaml  # most dumps are JSON
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        """PyYAML's C reader where there is one, without times."""
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in known if tag != "tag:yaml.org,2002:timestamp"]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
     try:
         yield from (found for found in yaml.load_all(data, Loader) if found is not None)
     except yaml.YAMLError as error:
@@ -131,16 +138,6 @@ def yaml_documents(data: bytes, source: str) -> Iterator[Any]:
         ) from None
     except (RecursionError, ValueError) as error:
         raise DumpError(f"{source}: cannot be read as YAML: {error or 'nested too deeply'}") from None
-
-
-class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """PyYAML's C reader where there is one, without times and without 0o17."""
-
-
-Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in known if tag != "tag:yaml.org,2002:timestamp"]
-    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
 
 
 def plain(document: Any, source: str, default: tuple[str, str] = ("", "")) -> Iterator[Entry]:

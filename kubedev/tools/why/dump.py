@@ -1,5 +1,6 @@
 """All that was read: the newest document of each object, what is missing, and what has to be said about it."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,13 +9,6 @@ from typing import Any, TypeVar
 from kubedev.api.fields import FieldError
 from kubedev.api.kinds import TYPES
 from kubedev.api.objects import Node, Pod
-from kubedev.kubelet.kubelet_configuration import (
-    KubeletConfiguration,
-    KubeletConfigurationError,
-    load_kubelet_configuration,
-)
-from kubedev.scheduler.configuration.errors import ConfigurationError
-from kubedev.scheduler.configuration.loading import Configuration, configuration_reader
 from kubedev.tools.why import documents
 from kubedev.tools.why.documents import Entry, entries
 from kubedev.tools.why.node_files import NodeFile, node_file
@@ -33,15 +27,15 @@ class Dump:
     """Objects by kind, then by `namespace/name`, in the order in which they came.
 
     `whole` gives all of a pod's document. `notes` say what was done about documents that contradict each other,
-    `skipped` counts the objects of kinds that nobody looks at.
+    `skipped` counts the objects of kinds that nobody looks at; `scheduler` and `kubelet` are configurations.
     """
 
     objects: dict[str, dict[str, Any]] = field(default_factory=dict)
     whole: dict[str, Callable[[], Mapping[str, Any]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
-    scheduler: Configuration | None = None
-    kubelet: KubeletConfiguration | None = None
+    scheduler: Any = None
+    kubelet: Any = None
     node_files: list[NodeFile] = field(default_factory=list)
     versions: Counter[str] = field(default_factory=Counter)
     maker: Any = None
@@ -165,7 +159,10 @@ def kubelet_version(node: Node) -> str:
 
 def take_configuration(dump: Dump, entry: Entry, source: str) -> None:
     """Take a configuration. Raises DumpError where a scheduler or a kubelet would not start with it."""
-    import json
+    # Loaded where it is needed: these rooms are large, and most dumps have no configuration.
+    from kubedev.kubelet.kubelet_configuration import KubeletConfigurationError, load_kubelet_configuration
+    from kubedev.scheduler.configuration.errors import ConfigurationError
+    from kubedev.scheduler.configuration.loading import configuration_reader
 
     try:
         if entry.kind == "KubeSchedulerConfiguration":

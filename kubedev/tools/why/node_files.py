@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kubedev.kubelet.devices.checkpoint import read_checkpoint
 from kubedev.tools.why.sources import DumpError
 
 __all__ = ["Holding", "NodeFile", "node_file"]
@@ -34,14 +33,14 @@ class NodeFile:
     problem: str = ""
 
 
-def node_file(data: bytes, source: str) -> NodeFile | None:
+def node_file(data: Any, source: str) -> NodeFile | None:
     """What a file says about devices; None where it is a dump. Raises DumpError."""
     if len(data) > LARGEST or not any(
-        mark in data for mark in (b"PodDeviceEntries", b"odResources", b"pod_resources", b"numa_nodes")
+        mark in bytes(data) for mark in (b"PodDeviceEntries", b"odResources", b"pod_resources", b"numa_nodes")
     ):
         return None
     try:
-        values = json.loads(data)
+        values = json.loads(bytes(data))
     except ValueError:
         if b'"PodDeviceEntries"' in data[:200]:
             raise DumpError(f"{source}: is a kubelet_internal_checkpoint that is cut off or broken") from None
@@ -49,7 +48,7 @@ def node_file(data: bytes, source: str) -> NodeFile | None:
     if not isinstance(values, dict) or "kind" in values:
         return None
     if "Data" in values and "Checksum" in values:
-        return checkpoint(data.decode(), source)
+        return checkpoint(bytes(data).decode(), source)
     listed = values.get("podResources", values.get("pod_resources"))
     if isinstance(listed, list):
         return NodeFile(source, tuple(pod_resources(listed)))
@@ -60,6 +59,8 @@ def node_file(data: bytes, source: str) -> NodeFile | None:
 
 def checkpoint(text: str, source: str) -> NodeFile:
     """A kubelet_internal_checkpoint, as a kubelet that starts reads it."""
+    from kubedev.kubelet.devices.checkpoint import read_checkpoint  # only for one
+
     pods, registered, problem = read_checkpoint(text)
     found = tuple(
         Holding(

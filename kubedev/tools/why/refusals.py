@@ -7,7 +7,6 @@ from kubedev.api.names import PODS
 from kubedev.api.objects import Pod
 from kubedev.api.requests import compute_pod_resource_request
 from kubedev.api.values import replace
-from kubedev.kubelet.predicates import admit_by_predicates
 from kubedev.tools.why.amounts import amounts
 from kubedev.tools.why.dump import Dump
 from kubedev.tools.why.groups import Holder, holders, unhealthy
@@ -146,6 +145,8 @@ def refusal_of(dump: Dump, world: World, pod: Pod) -> Refusal:
                 unhealthy(name, info.node),
             )
         )
+    from kubedev.kubelet.predicates import admit_by_predicates  # the kubelet's room is large
+
     others = [one.pod for one in info.pods if one.pod.uid != pod.uid]
     answer = admit_by_predicates(info.node, replace(pod, phase="", node_name=pod.node_name), others)
     scarce = [name for name in asked if "/" in name or pod.reason == f"OutOf{name}"]

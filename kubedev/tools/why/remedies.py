@@ -9,12 +9,14 @@ from kubedev.api.requests import Resource
 from kubedev.api.selectors import Taint
 from kubedev.api.values import replace
 from kubedev.scheduler.cycle import Decision, Outcome
+from kubedev.scheduler.diagnosis import NodeToStatus
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.topology.spread_constraints import HOSTNAME
-from kubedev.scheduler.preemption.preemption import Preemption
+from kubedev.scheduler.preemption.post_filter import FailedCycle
+from kubedev.scheduler.preemption.preemption import DefaultPreemption, Preemption
 from kubedev.scheduler.queue.cluster_events import ASSIGNED_POD_DELETE, NODE_ADD
 from kubedev.scheduler.queue.queued_pod import key_of
-from kubedev.tools.why.groups import groups_of
+from kubedev.tools.why.groups import Group, groups_of
 from kubedev.tools.why.move import Changed, Move, pod_changed
 from kubedev.tools.why.moves import moves_of
 from kubedev.tools.why.waking import Happening, wakes
@@ -29,6 +31,7 @@ Failed = tuple[Move, World, Pod, Decision, Happenings]
 ENOUGH = 6
 PAIRS = 24
 KINDS = 12
+CANDIDATES = 100
 HIGHEST = 2_147_483_647
 NEW_NODE = "one-more-node"
 
@@ -59,7 +62,7 @@ def remedies_of(world: World, pod: Pod, decision: Decision) -> tuple[Remedy, ...
         more = remedies_of(world, open_pod, after)
         return tuple(replace(one, moves=(gate, *one.moves)) for one in more)
     groups = groups_of(decision, world)
-    singles = [*moves_of(world, pod, decision, groups), *larger_moves(world, pod)]
+    singles = [*moves_of(world, pod, decision, groups), *larger_moves(world, pod, groups)]
     found: list[Remedy] = []
     failed: list[Failed] = []
     for move in sorted(singles, key=lambda move: move.cost):
@@ -78,11 +81,9 @@ def pairs(world: World, pod: Pod, decision: Decision, failed: Sequence[Failed]) 
     """Two moves: the second is what the nodes' answers after the first suggest."""
     tried = 0
     for first, after_world, after_pod, after, happened in failed:
-        gone = pods_gone(after_world, after_pod)
-        seconds = [
-            *moves_of(after_world, after_pod, after, groups_of(after, after_world)),
-            *([gone] if gone else []),
-        ]
+        after_groups = groups_of(after, after_world)
+        gone = pods_gone(after_world, after_pod, after_groups)
+        seconds = [*moves_of(after_world, after_pod, after, after_groups), *([gone] if gone else [])]
         for second in sorted(seconds, key=lambda move: move.cost):
             tried += 1
             if tried > PAIRS:
@@ -104,9 +105,9 @@ def remedy(
     return Remedy(moves, node, woken, why)
 
 
-def larger_moves(world: World, pod: Pod) -> Iterator[Move]:
+def larger_moves(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator[Move]:
     """What costs pods or money: pods gone, a node more."""
-    gone = pods_gone(world, pod)
+    gone = pods_gone(world, pod, groups)
     if gone is not None:
         yield gone
     yield from one_node_more(world, pod)
@@ -118,11 +119,22 @@ def preemption_of(decision: Decision) -> Preemption | None:
     return next((one for one in accounts if isinstance(one, Preemption)), None)
 
 
-def pods_gone(world: World, pod: Pod) -> Move | None:
-    """The fewest, least important pods without which the pod fits: those that it would preempt, were it above all."""
+def pods_gone(world: World, pod: Pod, groups: tuple[Group, ...]) -> Move | None:
+    """The fewest, least important pods without which the pod fits: those that it would preempt, were it above all.
+
+    Tried are nodes where pods are what is in the way, until it helps on a hundred.
+    """
     above_all = replace(pod, priority=HIGHEST, preemption_policy=None, nominated_node_name="")
-    found = preemption_of(world.decide(above_all))
-    if found is None or not found.victims:
+    decision = world.decide(above_all, preempting=False)
+    if decision.found is None or decision.outcome is not Outcome.UNSCHEDULABLE:
+        return None
+    crowded = {name for group in groups if not group.causes or only_in_use(group) for name in group.nodes}
+    explicit = decision.found.statuses.explicit
+    statuses = NodeToStatus({name: status for name, status in explicit.items() if name in crowded})
+    state = decision.found.pre_filtered.state
+    cycle = FailedCycle(world.framework(pod), above_all, world.snapshot, state, statuses)
+    found = DefaultPreemption(0, CANDIDATES).post_filter(cycle).why
+    if not isinstance(found, Preemption) or not found.victims:
         return None
     names = ", ".join(map(key_of, found.victims))
 
@@ -141,6 +153,11 @@ def pods_gone(world: World, pod: Pod) -> Move | None:
         "they end, or are moved elsewhere",
         change,
     )
+
+
+def only_in_use(group: Group) -> bool:
+    """Whether the nodes would have enough, were they empty."""
+    return all(cause.kind == "in use" for cause in group.causes)
 
 
 def one_node_more(world: World, pod: Pod) -> Iterator[Move]:

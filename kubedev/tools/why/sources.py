@@ -1,15 +1,21 @@
 """Bytes in: files and standard input, packed or not, from any machine."""
 
 import gzip
+import mmap
+import os
 import sys
 import time
 import zlib
+from typing import Any
 
 from kubedev.console import read_bytes, reason, visible
 
 __all__ = ["STANDARD_INPUT", "DumpError", "Progress", "is_json", "read_source"]
 
 STANDARD_INPUT = "-"
+PACKED = b"\x1f\x8b"
+LARGE = 1 << 20
+"""From so many bytes on a file is not copied into memory."""
 BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
@@ -36,13 +42,29 @@ class Progress:
             self._written = False
 
 
-def read_source(name: str) -> bytes:
-    """What is in a file, or comes from standard input (`-`), in UTF-8. Raises DumpError."""
+def read_source(name: str) -> Any:
+    """What is in a file, or comes from standard input (`-`), in UTF-8: bytes, or a large file as it lies on the disk.
+
+    Raises DumpError.
+    """
     try:
+        if name != STANDARD_INPUT and os.path.isfile(name) and os.path.getsize(name) > LARGE:
+            with open(name, "rb") as file:
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            if (
+                mapped[:2] not in (PACKED, *(mark[:2] for mark, _ in BYTE_ORDER_MARKS))
+                and mapped[:4096].strip()
+            ):
+                return mapped
         data = sys.stdin.buffer.read() if name == STANDARD_INPUT else read_bytes(name, limited=False)
     except (OSError, ValueError) as error:
         raise DumpError(f"{reason(error)}") from None
-    if data.startswith(b"\x1f\x8b"):
+    return unpacked(data, name)
+
+
+def unpacked(data: bytes, name: str) -> bytes:
+    """The same in UTF-8 and not packed. Raises DumpError."""
+    if data.startswith(PACKED):
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error):
@@ -60,6 +82,6 @@ def read_source(name: str) -> bytes:
     return data
 
 
-def is_json(data: bytes) -> bool:
+def is_json(data: Any) -> bool:
     """Whether it begins as JSON does."""
     return data[:4096].lstrip()[:1] in (b"{", b"[")

@@ -4,6 +4,7 @@ A pod's spec is read by `kubedev.api` once for all pods whose specs are the same
 """
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -51,12 +52,19 @@ class Container(msgspec.Struct, frozen=True, gc=False):
     restartPolicy: Raw = NONE  # noqa: N815
 
 
+KINDS_OF_VOLUMES = ("persistentVolumeClaim", "ephemeral", *SETTINGS)
+PodVolume = msgspec.defstruct(
+    "PodVolume", [("name", str, ""), *((kind, Any, None) for kind in KINDS_OF_VOLUMES)], frozen=True, gc=False
+)
+"""A volume of a pod, with the sources that scheduling looks at."""
+
+
 class Spec(msgspec.Struct, frozen=True, gc=False):
     """The specs of pods and nodes in one: no name means two things."""
 
     nodeName: str = ""  # noqa: N815
-    containers: list[Container] = []
-    initContainers: list[Container] = []  # noqa: N815
+    containers: tuple[Container, ...] = ()
+    initContainers: tuple[Container, ...] = ()  # noqa: N815
     overhead: Raw = NONE
     nodeSelector: Raw = NONE  # noqa: N815
     affinity: Raw = NONE
@@ -68,7 +76,7 @@ class Spec(msgspec.Struct, frozen=True, gc=False):
     schedulerName: str = ""  # noqa: N815
     schedulingGates: Raw = NONE  # noqa: N815
     hostNetwork: bool = False  # noqa: N815
-    volumes: Raw = NONE
+    volumes: tuple[PodVolume, ...] = ()  # type: ignore[valid-type]
     resourceClaims: Raw = NONE  # noqa: N815
     taints: Raw = NONE
     unschedulable: bool = False
@@ -133,7 +141,6 @@ def values(raw: Any, named: tuple[str, str] = ("", "")) -> Any:
     return found
 
 
-LOOKED_AT = tuple(kind.encode() for kind in ("persistentVolumeClaim", "ephemeral", *SETTINGS))
 PARTS = (
     "overhead",
     "nodeSelector",
@@ -143,6 +150,9 @@ PARTS = (
     "schedulingGates",
     "resourceClaims",
 )
+
+_parts = attrgetter(*PARTS)
+_container = attrgetter("name", "image", "resources", "ports", "restartPolicy")
 
 
 class Maker:
@@ -158,7 +168,7 @@ class Maker:
     def pod(self, found: Item) -> Pod:
         """A pod, equal to Pod.parse in what scheduling looks at. Raises FieldError."""
         meta, spec, status = found.metadata, found.spec, found.status
-        parts = [bytes(getattr(spec, name)) for name in PARTS]
+        parts = [bytes(raw) if raw is not NONE else b"" for raw in _parts(spec)]
         containers = tuple(map(_key, spec.containers)), tuple(map(_key, spec.initContainers))
         plain = (
             spec.priority,
@@ -173,7 +183,6 @@ class Maker:
         if like is None:
             like = self._pods[key] = _template(spec, parts, owners)
         namespace = meta.namespace or like.namespace
-        volumes = bytes(spec.volumes)
         return replace(
             like,
             name=meta.name,
@@ -184,7 +193,7 @@ class Maker:
             creation_timestamp=self.time(meta.creationTimestamp),
             deletion_timestamp=self.time(meta.deletionTimestamp),
             node_name=spec.nodeName,
-            volumes=_volumes(volumes) if any(kind in volumes for kind in LOOKED_AT) else (),
+            volumes=_volumes(spec.volumes),
             phase=status.phase,
             reason=status.reason,
             start_time=self.time(status.startTime),
@@ -234,13 +243,8 @@ class Maker:
 
 
 def _key(container: Container) -> tuple[Any, ...]:
-    return (
-        container.name,
-        container.image,
-        bytes(container.resources),
-        bytes(container.ports),
-        bytes(container.restartPolicy),
-    )
+    name, image, *raws = _container(container)
+    return (name, image, *[bytes(raw) for raw in raws])
 
 
 def _template(spec: Spec, parts: list[bytes], owners: bytes) -> Pod:
@@ -265,5 +269,10 @@ def _template(spec: Spec, parts: list[bytes], owners: bytes) -> Pod:
     return Pod.parse({"metadata": metadata, "spec": read})
 
 
-def _volumes(raw: bytes) -> tuple[Volume, ...]:
-    return tuple(map(Volume.read, Fields.of({"volumes": _values(raw)}, "spec").children("volumes")))
+def _volumes(volumes: tuple[Any, ...]) -> tuple[Volume, ...]:
+    looked_at = [msgspec.structs.asdict(one) for one in volumes if one != PodVolume(one.name)]
+    return (
+        tuple(map(Volume.read, Fields.of({"volumes": looked_at}, "spec").children("volumes")))
+        if looked_at
+        else ()
+    )

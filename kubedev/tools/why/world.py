@@ -9,7 +9,6 @@ from kubedev.api.switches import CLAIMS_GATE
 from kubedev.api.values import replace
 from kubedev.scheduler.cache.cache import Cache
 from kubedev.scheduler.claims.tracker import Claims
-from kubedev.scheduler.configuration.loading import load_configuration
 from kubedev.scheduler.cycle import Decision, schedule_one
 from kubedev.scheduler.framework import Framework
 from kubedev.scheduler.node_info import NodeInfo
@@ -17,8 +16,8 @@ from kubedev.scheduler.plugins.default_plugins import default_framework
 from kubedev.scheduler.preemption.nominator import Nominator
 from kubedev.scheduler.preemption.preemption import DefaultPreemption
 from kubedev.scheduler.queue.queue import SchedulingQueue
-from kubedev.scheduler.scheduler import SchedulerState, snapshot_of
-from kubedev.scheduler.scheduler_state import Listers
+from kubedev.scheduler.scheduler_state import Listers, SchedulerState, snapshot_of
+from kubedev.scheduler.snapshot import Snapshot
 from kubedev.scheduler.storage import STORAGE_KINDS, Storage, key_of
 from kubedev.scheduler.watch_loop import FINISHED
 from kubedev.tools.why.dump import Dump
@@ -44,6 +43,11 @@ class World:
         """The nodes, in the order in which they are looked at."""
         return tuple(self.state.cache.snapshot())
 
+    @cached_property
+    def snapshot(self) -> Snapshot:
+        """The cluster as a cycle sees it."""
+        return snapshot_of(self.state)
+
     def node(self, name: str) -> NodeInfo | None:
         """A node with its pods; None where it is not in the dump."""
         info: NodeInfo | None = self.state.cache.nodes.get(name)
@@ -56,7 +60,7 @@ class World:
             for plugin in framework.plugins:
                 if isinstance(plugin, DefaultPreemption):
                     framework = framework.without_plugin(plugin.name)
-        return schedule_one(framework, pod, snapshot_of(self.state))
+        return schedule_one(framework, pod, self.snapshot)
 
     def with_cache(self, cache: Cache) -> "World":
         """The same with other nodes or pods on them."""
@@ -99,8 +103,11 @@ def world_of(dump: Dump, asked: Iterable[Pod] = ()) -> World:
 def profiles_of(dump: Dump, asked: Iterable[Pod]) -> tuple[Framework, ...]:
     """The scheduler's profiles. A pod that kept its resourceClaims is of a cluster where their feature gate is on."""
     if dump.scheduler is not None:
-        return dump.scheduler.profiles
+        profiles: tuple[Framework, ...] = dump.scheduler.profiles
+        return profiles
     if any(pod.resource_claims for pod in asked):
+        from kubedev.scheduler.configuration.loading import load_configuration  # seldom needed, and large
+
         return load_configuration(EMPTY_CONFIGURATION, gates=(CLAIMS_GATE,)).profiles
     return (default_framework(),)
 
