@@ -76,6 +76,13 @@ class Branches:
         """The real socket directory of each node of the live run; a name only where it runs in memory."""
         return self._world.directories
 
+    @property
+    def world(self) -> World:
+        """The world of the live run, for what is done by hand. ClusterError where something else is shown."""
+        if self.mode != "live":
+            raise ClusterError("that is done to a real plugin, and you look back: lab.back_to_live() first")
+        return self._world
+
     # Doing
 
     def do(self, *events: e.Event) -> None:

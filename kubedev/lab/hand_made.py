@@ -1,32 +1,27 @@
 """Plugins without a mind of their own: each step is taken by hand, in any order, right or wrong.
 
-They meet a lab's kubelet in its real socket directory, as a plugin from anywhere would. A hand-made plugin ends
-with its lab, and does not live on in a fork.
+They meet a lab's kubelet in its socket directory, as a plugin from anywhere would; where there is no gRPC, in memory. A
+hand-made plugin ends with its lab, and does not live on in a fork.
 """
 
 import posixpath
 import threading
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kubedev.api.messages import VERSION, Device, DevicePluginOptions, RegisterRequest, RpcError
-from kubedev.cluster.cluster import ClusterError
 from kubedev.cluster.events import FromKubelet, OnKubelet
 from kubedev.cluster.state import ClusterState
 from kubedev.deviceplugin.plugin import Plugin, make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.events import Ask, ListReceived
+from kubedev.lab.needs_wire import NeedsWireError
 from kubedev.lab.registration_scene import registration_state, short
 from kubedev.lab.session import Lab
 from kubedev.views.catalogue import say
 from kubedev.views.registration import Attempt
 from kubedev.wire.codec import METHODS
-from kubedev.wire.sockets import KUBELET_SOCKET, require_unix_sockets
-
-if TYPE_CHECKING:
-    from kubedev.wire.plugin_server import PluginServer, Registration
+from kubedev.wire.transport import Registering, Server
 
 __all__ = ["HandMade", "RegistrationLab"]
 
@@ -48,7 +43,7 @@ class RegistrationLab(Lab):
 
     def files(self) -> list[str]:
         """The names of the files in it."""
-        return sorted(path.name for path in Path(self.directory).iterdir())
+        return self._world.files(next(iter(self.state.kubelets)))
 
     def by_hand(
         self,
@@ -63,7 +58,6 @@ class RegistrationLab(Lab):
 
         `without` are calls that it does not implement. Its socket is named after the resource if it has no name.
         """
-        require_unix_sockets()
         made = make_devices(devices) if isinstance(devices, int) else tuple(map(Device, devices))
         name = socket or self._free_name(resource.rpartition("/")[2])
         plugin = Plugin(resource, made, options or DevicePluginOptions())
@@ -127,19 +121,19 @@ class RegistrationLab(Lab):
 
 
 class HandMade:
-    """One plugin by hand; made by `RegistrationLab.by_hand`. `answer` is the last answer to Register."""
+    """One plugin by hand; made by `RegistrationLab.by_hand`."""
 
     def __init__(
         self, lab: RegistrationLab, plugin: Plugin, socket: str, version: str, without: Collection[str]
     ) -> None:
         self.plugin = plugin
         self.socket = socket
-        self.answer = ""
+        self._answer = self._missing = ""
         self._lab = lab
         self._version = version
         self._methods = [name for name in METHODS if name not in without]
-        self._server: PluginServer | None = None
-        self._registration: Registration | None = None
+        self._server: Server | None = None
+        self._registration: Registering | None = None
         self._runner: threading.Thread | None = None
         self._ended = False
 
@@ -148,23 +142,33 @@ class HandMade:
         """The socket's name without its ending."""
         return short(self.socket)
 
+    @property
+    def answer(self) -> str:
+        """The last answer to Register."""
+        if self._missing:
+            raise NeedsWireError(self._missing)
+        return self._answer
+
+    def serve_later(self, seconds: float) -> None:
+        """Begin to serve when so many seconds have gone by: real ones, since a kubelet dials in real time."""
+        if not self._lab.real:
+            self._missing = say("hand.later")
+            raise NeedsWireError(self._missing)
+        threading.Timer(seconds, self.serve).start()
+
     def serve(self) -> None:
         """Serve on the socket, anew if it did before."""
-        self._live()
+        world = self._lab.world
         if self._server:
             self._server.stop()
-        from kubedev.wire.plugin_server import PluginServer  # grpc is waited for where it is used
-
-        path = posixpath.join(self._lab.directory, self.socket)
-        self._server = PluginServer(path, lambda: self.plugin, self._methods)
+        self._server = world.server(self._lab.node().name, self.socket, lambda: self.plugin, self._methods)
         self._server.start()
 
     def register(self) -> str:
         """Call Register, wait for the answer, and if it is good for the first list; the answer as text."""
-        self._live()
         self._ended = False
         error = self._register()
-        self.answer = say("hand.accepted") if error is None else str(error)
+        self._answer = say("hand.accepted") if error is None else str(error)
         if error is None:
             self._lab.wait(self._followed)
         if not self._ended:
@@ -235,13 +239,7 @@ class HandMade:
             self._server.stop()
         self._server = self._runner = None
 
-    def _live(self) -> None:
-        if self._lab.mode != "live":
-            raise ClusterError("a hand-made plugin is real, and you look back: lab.back_to_live() first")
-
     def _register(self) -> RpcError | None:
-        from kubedev.wire.plugin_server import Registration
-
         answers: list[RpcError | None] = []
         done = threading.Event()
 
@@ -250,8 +248,7 @@ class HandMade:
             done.set()
 
         request = RegisterRequest(self._version, self.socket, self.plugin.resource, self.plugin.options)
-        kubelet = posixpath.join(self._lab.directory, KUBELET_SOCKET)
-        self._registration = Registration(kubelet, request, on_done)
+        self._registration = self._lab.world.register(self._lab.node().name, request, on_done)
         done.wait()
         self._registration.close()
         self._registration = None

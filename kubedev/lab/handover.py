@@ -1,10 +1,9 @@
 """What becomes of a plugin's answer: from Allocate over the CRI request to the container's process.
 
-And what becomes of the kubelet while there is no answer: a plugin that is frozen, on a real wire.
+And what becomes of the kubelet while there is no answer: a plugin that is frozen.
 """
 
 import os
-import signal
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -185,22 +184,15 @@ def _allocated(kind: str, switches: frozenset[str], needed: int) -> tuple[str, s
 
 def freeze(lab: Lab, resource: str, node: str = "") -> None:
     """Stop a plugin's process in its tracks (SIGSTOP): it lives, its socket is there, and it answers nothing."""
-    os.kill(_pid(lab, resource, node), signal.SIGSTOP)
+    lab.world.plugin(*plugin_key(lab.state, resource, node)).freeze()
 
 
 def thaw(lab: Lab, resource: str, node: str = "") -> None:
     """Let it go on (SIGCONT), and wait until it has answered and nothing is under way."""
-    os.kill(_pid(lab, resource, node), signal.SIGCONT)
+    lab.world.plugin(*plugin_key(lab.state, resource, node)).thaw()
     agent = node_name(lab.state, node)
     lab.wait(lambda state: all(t.call.resource != resource for t in state.kubelets[agent].talks.values()))
     lab.wait()
-
-
-def _pid(lab: Lab, resource: str, node: str) -> int:
-    plugin = lab.state.plugins[plugin_key(lab.state, resource, node)]
-    if plugin.pid is None:
-        raise ValueError(f"{resource} is no process of its own here: only a real process can be frozen")
-    return plugin.pid
 
 
 def post_pods(lab: Lab, *manifests: str) -> None:

@@ -1,11 +1,9 @@
 """Six ways in which a ListAndWatch stream ends, each on a real wire: a kubelet's device manager, a real plugin.
 
-The socket directory, the sockets and the plugins are real and private to the experiment; the clock is
-simulated, so that nobody waits for the five minutes.
+The socket directory, the sockets and the plugins are real and private to the experiment, or in memory where there is no
+gRPC; the clock is simulated, so that nobody waits for the five minutes.
 """
 
-import os
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,8 +11,9 @@ from dataclasses import replace
 from itertools import count
 from queue import Empty, SimpleQueue
 
-from kubedev.api.messages import VERSION, Device, ListAndWatchResponse, RegisterRequest
+from kubedev.api.messages import VERSION, Device, DevicePluginOptions, ListAndWatchResponse, RegisterRequest
 from kubedev.api.objects import Node
+from kubedev.cluster.state import PluginState
 from kubedev.deviceplugin.plugin import Plugin, make_devices
 from kubedev.kubelet import events as k
 from kubedev.kubelet.devices.checkpoint import checkpoint_text
@@ -25,16 +24,14 @@ from kubedev.views.catalogue import say
 from kubedev.views.live import LivePicture
 from kubedev.views.stream_ends import StreamEnd, stream_ends_picture
 from kubedev.views.timeline import Sample
+from kubedev.wire.backends import backend
 from kubedev.wire.codec import METHODS
-from kubedev.wire.grpc_transport import GrpcTransport
 from kubedev.wire.kubelet_wire import KubeletWire
-from kubedev.wire.plugin_process import PluginProcess
-from kubedev.wire.plugin_server import PluginServer, Registration
-from kubedev.wire.sockets import KUBELET_SOCKET, private_directory
+from kubedev.wire.transport import PluginHandle, Server
 
 __all__ = ["WAYS", "WireBench", "check_list", "end_stream", "show_ends", "wire_bench"]
 
-RESOURCE = "example.com/gpu"
+NODE, RESOURCE = "node", "example.com/gpu"
 PATIENCE = 15.0  # seconds of real time for a message on the wire
 
 
@@ -44,32 +41,38 @@ class WireBench:
     `ended` are the errors of the streams that the kubelet saw end, `devices` what the plugins made here list.
     """
 
-    def __init__(self, directory: str, switches: frozenset[str], stack: ExitStack) -> None:
+    def __init__(self, switches: frozenset[str], stack: ExitStack) -> None:
+        self._stack, self._backend = stack, backend()
+        stack.callback(self._backend.close)
+        self._transport = self._backend.transport(NODE)
+        directory = self._transport.directory
         self.devices = make_devices(4, 2)
         self.ended: list[str] = []
         self.now = 0.0
-        kubelet = new_kubelet(Node("node"), directory)
+        kubelet = new_kubelet(Node(NODE), directory)
         self.state = replace(kubelet, devices=replace(kubelet.devices, switches=switches))
-        self._directory, self._stack = directory, stack
         self._inbox: SimpleQueue[k.KubeletEvent] = SimpleQueue()
-        self._wire = KubeletWire(GrpcTransport(directory), self._inbox.put, directory, count(1))
+        self._wire = KubeletWire(self._transport, self._inbox.put, directory, count(1))
         stack.callback(self._wire.close)
 
-    def process(self) -> PluginProcess:
+    def process(self) -> PluginHandle:
         """Start a plugin in a process of its own, and wait for its list."""
-        plugin = PluginProcess(Plugin(RESOURCE, self.devices), self._directory)
+        state = PluginState(NODE, RESOURCE, self.devices, DevicePluginOptions())
+        plugin = self._backend.plugin(self._transport, state, lambda _: None)
         self._stack.callback(plugin.stop)
         plugin.start()
         self.until(self.listed)
         return plugin
 
-    def server(self, socket: str = "plugin.sock") -> PluginServer:
+    def server(self, socket: str = "plugin.sock") -> Server:
         """Serve a plugin from here and register it, and wait for its list."""
-        server = PluginServer(os.path.join(self._directory, socket), lambda: Plugin(RESOURCE, self.devices))
+        server = self._backend.server(
+            self._transport, socket, lambda: Plugin(RESOURCE, self.devices), tuple(METHODS)
+        )
         self._stack.callback(server.stop)
         server.start()
         request = RegisterRequest(VERSION, socket, RESOURCE)
-        call = Registration(os.path.join(self._directory, KUBELET_SOCKET), request, lambda _: None)
+        call = self._backend.register(self._transport, request, lambda _: None)
         self._stack.callback(call.close)
         self.until(lambda: bool(self.ended) or self.listed(socket))
         return server
@@ -117,12 +120,8 @@ class WireBench:
 @contextmanager
 def wire_bench(switches: frozenset[str] = frozenset()) -> Iterator[WireBench]:
     """A bench; all that was started on it is ended."""
-    directory = private_directory()
-    try:
-        with ExitStack() as stack:
-            yield WireBench(directory, switches, stack)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    with ExitStack() as stack:
+        yield WireBench(switches, stack)
 
 
 # Each way makes its plugin, lets the caller look, and then ends the stream.

@@ -3,17 +3,29 @@
 import os
 import shutil
 import time
+from collections.abc import Callable, Collection
 from typing import Literal
 
+from kubedev.api.messages import RegisterRequest
 from kubedev.cluster.state import PluginState
 from kubedev.deviceplugin.plugin import Plugin
-from kubedev.wire.memory import MemoryPlugin, MemoryTransport
+from kubedev.wire.memory import MemoryServer, MemoryTransport
+from kubedev.wire.memory_plugin import MemoryPlugin, MemoryRegistration
+from kubedev.wire.node import Backend, endpoint_of
 from kubedev.wire.runtime import MemoryRuntime, ProcessRuntime, Runtime
-from kubedev.wire.sockets import have_grpc, private_directory
-from kubedev.wire.transport import OnPluginEvent, PluginHandle, Reply, Transport
-from kubedev.wire.world import World, endpoint_of
+from kubedev.wire.sockets import KUBELET_SOCKET, have_grpc, private_directory
+from kubedev.wire.transport import (
+    OnPluginEvent,
+    OnRegistered,
+    PluginHandle,
+    Registering,
+    Reply,
+    Server,
+    Transport,
+)
+from kubedev.wire.world import World
 
-__all__ = ["MemoryBackend", "RealBackend", "world"]
+__all__ = ["MemoryBackend", "RealBackend", "backend", "world"]
 
 
 def _plugin(plugin: PluginState) -> Plugin:
@@ -42,6 +54,16 @@ class MemoryBackend:
     def plugin(self, transport: Transport, plugin: PluginState, on_event: OnPluginEvent) -> PluginHandle:
         assert isinstance(transport, MemoryTransport)
         return MemoryPlugin(_plugin(plugin), transport, on_event)
+
+    def server(
+        self, transport: Transport, name: str, state: Callable[[], Plugin], methods: Collection[str]
+    ) -> Server:
+        assert isinstance(transport, MemoryTransport)
+        return MemoryServer(transport, name, state, methods)
+
+    def register(self, transport: Transport, request: RegisterRequest, on_done: OnRegistered) -> Registering:
+        assert isinstance(transport, MemoryTransport)
+        return MemoryRegistration(transport, request, on_done)
 
     def adopt(self, handle: PluginHandle) -> None:
         assert isinstance(handle, MemoryPlugin)
@@ -83,6 +105,18 @@ class RealBackend:
         kind = PluginProcess if self._plugins == "process" else PluginThread
         return kind(_plugin(plugin), transport.directory, on_event)
 
+    def server(
+        self, transport: Transport, name: str, state: Callable[[], Plugin], methods: Collection[str]
+    ) -> Server:
+        from kubedev.wire.plugin_server import PluginServer
+
+        return PluginServer(os.path.join(transport.directory, name), state, methods)
+
+    def register(self, transport: Transport, request: RegisterRequest, on_done: OnRegistered) -> Registering:
+        from kubedev.wire.plugin_server import Registration
+
+        return Registration(os.path.join(transport.directory, KUBELET_SOCKET), request, on_done)
+
     def adopt(self, handle: PluginHandle) -> None:
         raise NotImplementedError("a real process cannot be taken over from a state: start it anew")
 
@@ -102,6 +136,11 @@ def world(
     transport: Literal["grpc", "memory"] = "grpc", plugins: Literal["process", "thread"] = "process"
 ) -> World:
     """A world of the wanted kind; in memory where there is no gRPC, whatever was wanted."""
-    if transport == "memory" or not have_grpc():
-        return World(MemoryBackend())
-    return World(RealBackend(plugins))
+    return World(backend(transport, plugins))
+
+
+def backend(
+    transport: Literal["grpc", "memory"] = "grpc", plugins: Literal["process", "thread"] = "process"
+) -> Backend:
+    """What makes the things of such a world."""
+    return MemoryBackend() if transport == "memory" or not have_grpc() else RealBackend(plugins)

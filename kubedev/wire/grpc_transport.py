@@ -1,5 +1,7 @@
 """The transport of real kubelets: gRPC on unix sockets in one directory."""
 
+import os
+
 from kubedev.wire.client import PluginClient
 from kubedev.wire.pod_resources import PodResourcesServer, pod_resources_path
 from kubedev.wire.server import RegistrationServer
@@ -34,3 +36,7 @@ class GrpcTransport:
     def connect(self, socket: str) -> PluginClient:
         """A client for the plugin at `socket`."""
         return PluginClient(socket)
+
+    def files(self) -> list[str]:
+        """The names of the files in the directory."""
+        return sorted(os.listdir(self.directory))

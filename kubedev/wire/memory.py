@@ -6,30 +6,29 @@ that registers is called back before `start` returns. The contract tests run the
 """
 
 import errno
-import os
-from collections.abc import Callable
+import posixpath
+from collections.abc import Callable, Collection
+from typing import Protocol
 
-from kubedev.api.messages import VERSION, Answer, Call, Empty, RegisterRequest, RpcError
+from kubedev.api.messages import Answer, Call, Device, Empty, RpcError
 from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
 from kubedev.api.protowire import list_size
-from kubedev.deviceplugin.plugin import Plugin, answer, set_count, set_health, set_listed
+from kubedev.deviceplugin.plugin import Plugin, answer
 from kubedev.wire.go_errors import CLOSING, DEADLINE, MAX_MESSAGE, not_connected, too_large
 from kubedev.wire.sockets import KUBELET_SOCKET
-from kubedev.wire.transport import (
-    OnAnswer,
-    OnEnd,
-    OnList,
-    OnPluginEvent,
-    OnPodResources,
-    OnRegister,
-    PluginEvent,
-    endpoint_name,
-)
+from kubedev.wire.transport import OnAnswer, OnEnd, OnList, OnPodResources, OnRegister
 
-__all__ = ["MemoryClient", "MemoryListener", "MemoryPlugin", "MemoryPodResources", "MemoryTransport"]
+__all__ = ["MemoryClient", "MemoryListener", "MemoryPodResources", "MemoryServer", "MemoryTransport"]
 
 _CLOSED = RpcError("Canceled", CLOSING)
 _LOST = RpcError("Unavailable", "error reading from server: EOF")
+
+
+class Waiting(Protocol):
+    """Who wants to know of a new kubelet."""
+
+    def kubelet_appeared(self) -> None:
+        """There is a new kubelet.sock."""
 
 
 class MemoryTransport:
@@ -41,8 +40,8 @@ class MemoryTransport:
         self.directory = directory
         self.on_register: OnRegister | None = None
         self.on_pod_resources: OnPodResources | None = None
-        self.plugins: list[MemoryPlugin] = []
-        self.serving: dict[str, MemoryPlugin] = {}
+        self.plugins: list[Waiting] = []
+        self.serving: dict[str, MemoryServer] = {}
         self.left: set[str] = set()
         """Sockets whose plugin was killed: they lie there, and nobody listens."""
 
@@ -72,6 +71,11 @@ class MemoryTransport:
     def connect(self, socket: str) -> "MemoryClient":
         """A client for the plugin at `socket`."""
         return MemoryClient(self, socket)
+
+    def files(self) -> list[str]:
+        """The names of the files that a directory would have."""
+        sockets = {posixpath.basename(socket) for socket in (*self.serving, *self.left)}
+        return sorted(sockets | ({KUBELET_SOCKET} if self.on_register else set()))
 
 
 class MemoryListener:
@@ -109,158 +113,134 @@ class MemoryClient:
         self._transport = transport
         self.socket = socket
         self._closed = False
-        self._plugin: MemoryPlugin | None = None
+        self._server: MemoryServer | None = None
         self._on_end: OnEnd | None = None
         self._on_list: OnList | None = None
 
     def ask(self, call: Call, on_answer: OnAnswer) -> None:
-        """Answer at once, as the plugin would."""
-        on_answer(self.call(call))
+        """Answer at once, as the plugin would; one that is frozen answers when it goes on."""
+        server = None if self._closed else self._connected()
+        if server is not None and server.frozen:
+            server.waiting.append(lambda: on_answer(self.call(call)))
+        else:
+            on_answer(self.call(call))
 
     def call(self, call: Call) -> Answer:
         """The plugin's answer. A dial that would wait for its whole timeout fails at once."""
         if self._closed:
             return _CLOSED
-        plugin = self._connected()
+        server = self._connected()
         if call.method == "Dial":
-            return Empty() if plugin else RpcError("DeadlineExceeded", DEADLINE)
-        return answer(plugin.state, call.request) if plugin else self._unreachable()
+            return Empty() if server else RpcError("DeadlineExceeded", DEADLINE)
+        return server.answer(call) if server else self._unreachable()
 
     def list_and_watch(self, on_list: OnList, on_end: OnEnd) -> None:
         """Follow the plugin's list: the first one comes before this returns."""
-        plugin = None if self._closed else self._connected()
-        if plugin is None:
+        server = None if self._closed else self._connected()
+        if server is None:
             on_end(str(_CLOSED if self._closed else self._unreachable()))
-            return
-        self._on_list, self._on_end = on_list, on_end
-        plugin.followers.append(self)
-        self.send(plugin)
+        elif not server.implements("ListAndWatch"):
+            on_end(str(_unknown("ListAndWatch")))
+        else:
+            self._on_list, self._on_end = on_list, on_end
+            server.followers.append(self)
+            self.send(server.state().devices)
 
     def close(self) -> None:
         """End the stream."""
         self._closed = True
         self.end(str(_CLOSED))
 
-    def send(self, plugin: "MemoryPlugin") -> None:
+    def send(self, devices: tuple[Device, ...]) -> None:
         """Hand on the plugin's list. One that is too large for gRPC ends the stream, as there."""
-        size = list_size(plugin.state.devices)
+        size = list_size(devices)
         if size > MAX_MESSAGE:
             self.end(str(RpcError("ResourceExhausted", too_large(size, MAX_MESSAGE))))
         elif self._on_list is not None:
-            self._on_list(plugin.state.devices)
+            self._on_list(devices)
 
     def end(self, error: str) -> None:
         """End the stream, once."""
         on_end, self._on_end, self._on_list = self._on_end, None, None
-        if self._plugin and self in self._plugin.followers:
-            self._plugin.followers.remove(self)
+        if self._server and self in self._server.followers:
+            self._server.followers.remove(self)
         if on_end is not None:
             on_end(error)
 
-    def _connected(self) -> "MemoryPlugin | None":
+    def _connected(self) -> "MemoryServer | None":
         """The plugin at the other end. A connection outlives the file of its socket, but not its plugin."""
-        if self._plugin is None or not self._plugin.up:
-            self._plugin = self._transport.serving.get(self.socket)
-        return self._plugin
+        if self._server is None or not self._server.up:
+            self._server = self._transport.serving.get(self.socket)
+        return self._server
 
     def _unreachable(self) -> RpcError:
         why = errno.ECONNREFUSED if self.socket in self._transport.left else errno.ENOENT
         return not_connected(self.socket, why)
 
 
-class MemoryPlugin:
-    """A plugin in memory, handled like one in a process of its own (plugin_process.py)."""
+class MemoryServer:
+    """A plugin's end of the wire while it serves: who follows its list, and which calls it implements (by default all).
+
+    The plugin's state is read anew for each answer. While it is `frozen` it answers nothing.
+    """
 
     def __init__(
         self,
-        plugin: Plugin,
         transport: MemoryTransport,
-        on_event: OnPluginEvent = lambda _: None,
-        version: str = VERSION,
+        name: str,
+        state: Callable[[], Plugin],
+        methods: Collection[str] | None = None,
     ) -> None:
-        self.state = plugin
-        self.up = False
+        self.state, self._methods = state, methods
+        self.socket = posixpath.join(transport.directory, name)
         self.followers: list[MemoryClient] = []
+        self.waiting: list[Callable[[], None]] = []
+        self.up = self.frozen = False
         self._transport = transport
-        self._on_event = on_event
-        self._version = version
-        self._endpoint = plugin.endpoint or endpoint_name(plugin.resource)
-        self._known = False
-        self.socket = os.path.join(transport.directory, self._endpoint)
 
     def start(self) -> None:
-        """Serve and register, as soon as a kubelet is there."""
-        self._transport.plugins.append(self)
-        self.kubelet_appeared()
-
-    def adopt(self) -> None:
-        """Serve as a plugin that has registered already: a fork begins in the middle of things."""
-        self._transport.plugins.append(self)
-        self._transport.serving[self.socket] = self
-        self.up = self._known = True
-
-    def kubelet_appeared(self) -> None:
-        """Serve afresh and register with the kubelet that listens."""
-        self._end_streams("EOF")
-        if self._known and not self.state.registers_again:
-            return
-        on_register = self._transport.on_register
-        if on_register is None:
-            self._on_event(PluginEvent("away", error=f"{KUBELET_SOCKET}: nobody listens"))
-            return
+        """Serve on the socket."""
         self.up = True
         self._transport.serving[self.socket] = self
         self._transport.left.discard(self.socket)
-        self._on_event(PluginEvent("serving", socket=self.socket))
-        request = RegisterRequest(self._version, self._endpoint, self.state.resource, self.state.options)
-        on_register(request, self.registered)
 
-    def set_health(self, device_id: str, healthy: bool) -> None:
-        """Turn a device healthy or unhealthy, and send the list. Raises PluginError."""
-        self._change(set_health(self.state, device_id, healthy))
+    def implements(self, method: str) -> bool:
+        """Whether the plugin has this call."""
+        return self._methods is None or method in self._methods
 
-    def set_count(self, count: int) -> None:
-        """Have `count` devices from now on, and send the list. Raises PluginError."""
-        self._change(set_count(self.state, count))
+    def answer(self, call: Call) -> Answer:
+        """What the plugin answers to a call."""
+        return answer(self.state(), call.request) if self.implements(call.method) else _unknown(call.method)
 
-    def set_listed(self, device_id: str, listed: bool) -> None:
-        """Leave a device out of the list, or list it again. Raises PluginError."""
-        self._change(set_listed(self.state, device_id, listed))
-
-    def kill(self) -> None:
-        """End like a process that is killed: the connections break, the socket's file stays behind."""
-        if self._transport.serving.get(self.socket) is self:
-            self._transport.left.add(self.socket)
-        self._stop(str(_LOST))
-
-    def stop(self) -> None:
-        """End properly: streams are closed, the socket is removed."""
-        self._stop("EOF")
-
-    def registered(self, error: str | None) -> None:
-        """Hear the kubelet's answer to Register."""
-        if error is None:
-            self._known = True
-            self._on_event(PluginEvent("registered"))
-            return
-        self._on_event(PluginEvent("refused", error=str(RpcError("Unknown", error))))
-        self.stop()
-
-    def _change(self, state: Plugin) -> None:
-        self.state = state
+    def changed(self) -> None:
+        """Send the list again to all who follow it."""
         for follower in list(self.followers):
-            follower.send(self)
+            follower.send(self.state().devices)
 
-    def _stop(self, error: str) -> None:
-        if self not in self._transport.plugins:
-            return
-        self.up = False
-        self._transport.plugins.remove(self)
-        if self._transport.serving.get(self.socket) is self:
-            del self._transport.serving[self.socket]
-        self._end_streams(error)
-        self._on_event(PluginEvent("stopped"))
-
-    def _end_streams(self, error: str) -> None:
+    def end_streams(self, error: str = "EOF") -> None:
+        """Return from ListAndWatch, and go on serving."""
         for follower in list(self.followers):
             follower.end(error)
+
+    def stop(self, error: str = "EOF") -> None:
+        """End the streams, serve no more, and remove the socket."""
+        self.up = False
+        if self._transport.serving.get(self.socket) is self:
+            del self._transport.serving[self.socket]
+        self.end_streams(error)
+
+    def kill(self) -> None:
+        """Break all connections and leave the socket's file behind, as the end of the process would."""
+        if self._transport.serving.get(self.socket) is self:
+            self._transport.left.add(self.socket)
+        self.stop(str(_LOST))
+
+    def thaw(self) -> None:
+        """Answer again, first what was asked meanwhile."""
+        self.frozen, waiting, self.waiting = False, self.waiting, []
+        for told in waiting:
+            told()
+
+
+def _unknown(method: str) -> RpcError:
+    return RpcError("Unimplemented", f"unknown method {method} for service v1beta1.DevicePlugin")

@@ -122,6 +122,18 @@ class PluginProcess:
         """Leave a device out of the list, or list it again. Raises PluginError."""
         self._command(f"{'list' if listed else 'leave-out'} {device_id}")
 
+    def freeze(self) -> None:
+        """Stop the process where it is (SIGSTOP)."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on (SIGCONT)."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process:
+            self._process.send_signal(number)
+
     def kill(self) -> None:
         """Send SIGKILL, and wait."""
         self._end(signal.SIGKILL)

@@ -4,7 +4,7 @@ import os
 import threading
 
 from kubedev.api.messages import VERSION
-from kubedev.deviceplugin.plugin import Plugin, obey
+from kubedev.deviceplugin.plugin import Plugin, PluginError, obey
 from kubedev.wire.plugin_runner import PluginRunner
 from kubedev.wire.sockets import KUBELET_SOCKET
 from kubedev.wire.transport import OnPluginEvent
@@ -41,6 +41,14 @@ class PluginThread:
     def set_listed(self, device_id: str, listed: bool) -> None:
         """Leave a device out of the list, or list it again. Raises PluginError."""
         self._command(f"{'list' if listed else 'leave-out'} {device_id}")
+
+    def freeze(self) -> None:
+        """A thread cannot be stopped. Raises PluginError."""
+        raise PluginError(
+            f"{self._plugin.resource} is a thread here: only a process of its own can be frozen"
+        )
+
+    thaw = freeze
 
     def kill(self) -> None:
         """End it so that connections break and the socket's file stays behind."""

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Protocol
 
-from kubedev.api.messages import Answer, Call, Device, RegisterRequest
+from kubedev.api.messages import Answer, Call, Device, RegisterRequest, RpcError
 from kubedev.api.podresources import PodResourcesAnswer, PodResourcesRequest
 
 __all__ = [
@@ -23,9 +23,12 @@ __all__ = [
     "OnPluginEvent",
     "OnPodResources",
     "OnRegister",
+    "OnRegistered",
     "PluginEvent",
     "PluginHandle",
+    "Registering",
     "Reply",
+    "Server",
     "Transport",
     "endpoint_name",
 ]
@@ -36,6 +39,8 @@ OnRegister = Callable[[RegisterRequest, Reply], None]
 OnAnswer = Callable[[Answer], None]
 # Called with an agent's request and the function that answers it, which is called once, from any thread.
 OnPodResources = Callable[[PodResourcesRequest, Callable[[PodResourcesAnswer], None]], None]
+# Called once, with None or the error that Register ended with.
+OnRegistered = Callable[[RpcError | None], None]
 OnList = Callable[[tuple[Device, ...]], None]
 OnEnd = Callable[[str], None]
 
@@ -92,6 +97,32 @@ class Client(Protocol):
         """End the stream and all calls under way, which are answered with an RpcError of code Canceled."""
 
 
+class Server(Protocol):
+    """A plugin's end of the wire, which does nothing by itself: it is served and ended by hand."""
+
+    def start(self) -> None:
+        """Serve on the socket. Raises SocketDirectoryError."""
+
+    def changed(self) -> None:
+        """Send the list of devices again to all who follow it."""
+
+    def end_streams(self) -> None:
+        """Return from ListAndWatch, and go on serving."""
+
+    def stop(self) -> None:
+        """End the streams, serve no more, and remove the socket."""
+
+    def kill(self) -> None:
+        """Break all connections and leave the socket's file behind, as the end of the process would."""
+
+
+class Registering(Protocol):
+    """A call of Register that is under way."""
+
+    def close(self) -> None:
+        """Give it up if it has no answer yet."""
+
+
 class Listener(Protocol):
     """The kubelet's registration server while it serves."""
 
@@ -117,6 +148,12 @@ class PluginHandle(Protocol):
     def set_listed(self, device_id: str, listed: bool) -> None:
         """Leave a device out of the list, or list it again."""
 
+    def freeze(self) -> None:
+        """Stop it where it is, as SIGSTOP does: it lives, its socket is there, and it answers nothing."""
+
+    def thaw(self) -> None:
+        """Let it go on, as SIGCONT does."""
+
     def kill(self) -> None:
         """End it as SIGKILL does: connections break, the socket's file stays behind."""
 
@@ -141,3 +178,6 @@ class Transport(Protocol):
 
     def connect(self, socket: str) -> Client:
         """A client for the plugin at `socket`, a path; nothing is sent before its first call (Dial)."""
+
+    def files(self) -> list[str]:
+        """The names of the files in the directory, sorted."""

@@ -3,64 +3,26 @@
 `World` carries out what the events ask for, and posts what comes of it. Nothing here decides anything.
 """
 
-import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import count
-from typing import Protocol
 
-from kubedev.api.messages import HEALTHY
+from kubedev.api.messages import HEALTHY, RegisterRequest
 from kubedev.cluster import events as e
-from kubedev.cluster.kubelets import SOCKET_DIR
 from kubedev.cluster.plugins import plugin_at
-from kubedev.cluster.state import ClusterState, ContainerState, PluginState
+from kubedev.cluster.state import ClusterState, ContainerState
+from kubedev.deviceplugin.plugin import Plugin
 from kubedev.kubelet import events as k
 from kubedev.wire import underway
-from kubedev.wire.kubelet_wire import KubeletWire
-from kubedev.wire.runtime import Follower, Runtime
+from kubedev.wire.node import Backend, Node, Post
+from kubedev.wire.runtime import Follower
 from kubedev.wire.transport import (
-    OnPluginEvent,
-    PluginEvent,
+    OnRegistered,
     PluginHandle,
-    Reply,
-    Transport,
-    endpoint_name,
+    Registering,
+    Server,
 )
 
-__all__ = ["Backend", "World", "endpoint_of"]
-
-Post = Callable[[e.Event], None]
-
-
-class Backend(Protocol):
-    """Makes the things of one kind of world: gRPC and processes, or all in memory.
-
-    `adopts` says that a state's plugins and containers can be taken as they are: only in memory.
-    """
-
-    adopts: bool
-
-    def transport(self, node: str) -> Transport:
-        """A kubelet's transport; its `directory` is the socket directory."""
-
-    def runtime(self) -> Runtime:
-        """A container runtime."""
-
-    def plugin(self, transport: Transport, plugin: PluginState, on_event: OnPluginEvent) -> PluginHandle:
-        """A plugin, not yet started, that is to serve and register where `transport` listens."""
-
-    def adopt(self, handle: PluginHandle) -> None:
-        """Have a plugin serve as if it had registered already."""
-
-    def reply(self, handle: PluginHandle) -> Reply:
-        """How a plugin that was adopted hears the answer to a Register call."""
-
-    def close(self) -> None:
-        """Remove what was made."""
-
-
-def endpoint_of(plugin: PluginState) -> str:
-    """The name of a plugin's socket."""
-    return endpoint_name(plugin.name.replace("#", "-"))
+__all__ = ["World"]
 
 
 class World:
@@ -69,7 +31,7 @@ class World:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._runtime = backend.runtime()
-        self._nodes: dict[str, _Node] = {}
+        self._nodes: dict[str, Node] = {}
         self._opened = ClusterState()
         self._register_ids = count(1)
 
@@ -77,6 +39,22 @@ class World:
     def directories(self) -> dict[str, str]:
         """The real socket directory of each node."""
         return {name: node.transport.directory for name, node in self._nodes.items()}
+
+    def files(self, node: str) -> list[str]:
+        """The names of the files in a node's socket directory."""
+        return self._nodes[node].transport.files()
+
+    def plugin(self, node: str, name: str) -> PluginHandle:
+        """A plugin that was started here. KeyError where it has ended."""
+        return self._nodes[node].plugins[name]
+
+    def server(self, node: str, name: str, state: Callable[[], Plugin], methods: Collection[str]) -> Server:
+        """A plugin's end of the wire on a node, for plugins that are led by hand."""
+        return self._backend.server(self._nodes[node].transport, name, state, methods)
+
+    def register(self, node: str, request: RegisterRequest, on_done: OnRegistered) -> Registering:
+        """Call Register on a node by hand."""
+        return self._backend.register(self._nodes[node].transport, request, on_done)
 
     def open(self, post: Post, state: ClusterState) -> None:
         """Take over what stands in a state. Nothing is told yet: what was on its way waits for `go_on`."""
@@ -194,7 +172,7 @@ class World:
         self._backend.close()
 
     def _add_node(self, name: str) -> None:
-        self._nodes[name] = _Node(name, self._backend, self._post, self._register_ids)
+        self._nodes[name] = Node(name, self._backend, self._post, self._register_ids)
 
     def _start_container(self, effect: k.StartContainer, state: ClusterState, post: Post) -> None:
         uid, name = effect.pod_uid, effect.container
@@ -218,83 +196,3 @@ def _without(said: int, post: Post) -> Post:
     """Post all but the first `said` events: what a container that runs already has told before."""
     numbers = count(1)
     return lambda event: post(event) if next(numbers) > said else None
-
-
-class _Node:
-    """One node: the kubelet's end of the wire, and the plugins that were started there."""
-
-    def __init__(self, name: str, backend: Backend, post: Post, register_ids: Iterator[int]) -> None:
-        self._backend, self._post = backend, post
-        self.transport = backend.transport(name)
-        self.plugins: dict[str, PluginHandle] = {}
-        self.wire = KubeletWire(
-            self.transport, lambda event: post(e.OnKubelet(name, event)), SOCKET_DIR, register_ids
-        )
-
-    def launch(self, plugin: PluginState) -> None:
-        """Start a plugin, in place of an older one of the same resource."""
-        if plugin.name in self.plugins:
-            self.plugins.pop(plugin.name).stop()
-        self.wire.release(posixpath.join(SOCKET_DIR, endpoint_of(plugin)))
-        self.start(plugin)
-
-    def start(self, plugin: PluginState) -> None:
-        """Have a plugin serve and register; one that said that it serves does not say it again."""
-        self._made(plugin, quiet=plugin.phase == "serving").start()
-
-    def _made(self, plugin: PluginState, quiet: bool = False) -> PluginHandle:
-        said = {"serving"} if quiet else set()
-
-        def told(event: PluginEvent) -> None:
-            if event.event in said:
-                said.discard(event.event)
-            else:
-                self._told(plugin, handle, event)
-
-        handle = self._backend.plugin(self.transport, plugin, told)
-        self.plugins[plugin.name] = handle
-        return handle
-
-    def kill(self, resource: str) -> None:
-        """Kill a plugin, unless it has ended meanwhile."""
-        if resource in self.plugins:
-            self.plugins.pop(resource).kill()
-
-    def set_health(self, resource: str, device_id: str, healthy: bool) -> None:
-        if resource in self.plugins:
-            self.plugins[resource].set_health(device_id, healthy)
-
-    def set_listed(self, resource: str, device_id: str, listed: bool) -> None:
-        if resource in self.plugins:
-            self.plugins[resource].set_listed(device_id, listed)
-
-    def _told(self, plugin: PluginState, handle: PluginHandle, told: PluginEvent) -> None:
-        if self.plugins.get(plugin.name) is not handle:  # its successor was started already
-            return
-        if told.event == "serving":
-            pid = getattr(handle, "pid", None)
-            socket = posixpath.basename(told.socket)
-            self._post(e.PluginServing(plugin.node, plugin.name, socket, pid, plugin.launch))
-        elif told.event == "stopped":
-            self._post(
-                e.PluginExited(plugin.node, plugin.name, plugin.launch, getattr(handle, "killed", False))
-            )
-
-    def restart(self, reboot: bool) -> None:
-        if reboot:
-            while self.plugins:
-                self.plugins.popitem()[1].kill()
-        self.wire.restart()
-
-    def adopt(self, plugin: PluginState) -> None:
-        """Have a plugin that serves already, without a word on the wire."""
-        self._backend.adopt(self._made(plugin))
-
-    def expect_reply(self, register_id: int, plugin: PluginState) -> None:
-        """Have a plugin that was adopted hear the answer to the Register call that it has sent."""
-        self.wire.expect_reply(register_id, self._backend.reply(self.plugins[plugin.name]))
-
-    def close(self) -> None:
-        for plugin in self.plugins.values():
-            plugin.stop()
-        self.wire.close()

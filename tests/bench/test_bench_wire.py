@@ -165,7 +165,8 @@ def test_process_started_to_serving(benchmark: BenchmarkFixture, directory: Path
 
 
 def test_a_call_in_memory(benchmark: BenchmarkFixture, pair: Pair) -> None:
-    from kubedev.wire.memory import MemoryPlugin, MemoryTransport
+    from kubedev.wire.memory import MemoryTransport
+    from kubedev.wire.memory_plugin import MemoryPlugin
 
     transport = MemoryTransport()
     transport.listen(lambda _, reply: reply(None))

@@ -27,7 +27,8 @@ from kubedev.deviceplugin.plugin import Plugin, make_devices
 from kubedev.wire.client import PluginClient
 from kubedev.wire.codec import METHODS, REGISTER
 from kubedev.wire.grpc_transport import GrpcTransport
-from kubedev.wire.memory import MemoryPlugin, MemoryTransport
+from kubedev.wire.memory import MemoryTransport
+from kubedev.wire.memory_plugin import MemoryPlugin
 from kubedev.wire.plugin_process import PluginProcess
 from kubedev.wire.plugin_server import PluginServer
 from kubedev.wire.server import RegistrationServer, SocketServer

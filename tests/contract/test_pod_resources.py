@@ -38,7 +38,8 @@ from kubedev.tools import devices as command
 from kubedev.tools.kubelet import main as kubelet_main
 from kubedev.wire.grpc_transport import GrpcTransport
 from kubedev.wire.kubelet_wire import KubeletWire
-from kubedev.wire.memory import MemoryPlugin, MemoryTransport
+from kubedev.wire.memory import MemoryTransport
+from kubedev.wire.memory_plugin import MemoryPlugin
 from kubedev.wire.plugin_thread import PluginThread
 from kubedev.wire.pod_resources import ask_pod_resources, pod_resources_path
 from kubedev.wire.sockets import SocketDirectoryError

@@ -25,7 +25,8 @@ from kubedev.api.messages import (
 )
 from kubedev.deviceplugin.plugin import OPTIONS, Plugin, PluginError, make_devices, set_count, set_health
 from kubedev.wire.grpc_transport import GrpcTransport
-from kubedev.wire.memory import MemoryPlugin, MemoryTransport
+from kubedev.wire.memory import MemoryTransport
+from kubedev.wire.memory_plugin import MemoryPlugin
 from kubedev.wire.plugin_process import PluginProcess
 from kubedev.wire.plugin_thread import PluginThread
 from kubedev.wire.sockets import is_socket, private_directory

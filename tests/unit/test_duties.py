@@ -42,7 +42,8 @@ from kubedev.deviceplugin.plugin import Plugin, answer, make_devices
 from kubedev.kubelet.devices.devices import DeviceManagerState
 from kubedev.kubelet.devices.registration import register
 from kubedev.tools.check_report import as_json, as_junit, outcome
-from kubedev.wire.memory import MemoryPlugin, MemoryTransport
+from kubedev.wire.memory import MemoryTransport
+from kubedev.wire.memory_plugin import MemoryPlugin
 
 GPU = "example.com/gpu"
 BOTH = DevicePluginOptions(pre_start_required=True, get_preferred_allocation_available=True)

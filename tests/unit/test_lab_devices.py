@@ -24,7 +24,16 @@ from kubedev.lab.allocation_scene import (
     plugins_side_by_side,
 )
 from kubedev.lab.device_checks import check_preference
-from kubedev.lab.handover import allocate_requests, allocate_with, flat_and_per_container, handover
+from kubedev.lab.handover import (
+    allocate_requests,
+    allocate_with,
+    flat_and_per_container,
+    freeze,
+    handover,
+    post_pods,
+    thaw,
+    waits,
+)
 from kubedev.lab.node_scene import bind, patch_node, pod_yaml
 from kubedev.lab.stream_ends import WAYS, check_list, end_stream
 from kubedev.lab.streams import lists, numbers, timeline, timeline_of
@@ -277,3 +286,14 @@ def test_s18_held_devices_are_drawn_as_held(moment: str) -> None:
     assert drawn <= {DeviceState.ALLOCATED, DeviceState.UNHEALTHY_IN_USE}
     assert drawn
     assert natural_list(held) in [row[2] for row in picture.tables[0].rows if row[0] == "in use"]
+
+
+def test_b28_a_plugin_that_is_frozen_keeps_its_node_waiting_until_it_goes_on(lab: Lab) -> None:
+    lab.plugin(GPU, 2, numa=1, preferred_allocation=False)
+    freeze(lab, GPU)
+    asked = ("wants-gpu", {GPU: 1}), ("wants-none", {"cpu": 1})
+    post_pods(lab, *(pod_yaml(*pod, node="gpu-node-1") for pod in asked))
+    waits(lab, seconds=0.1)
+    assert [lab.pod(name).phase for name, _ in asked] == ["Pending", "Pending"]
+    thaw(lab, GPU)
+    assert [lab.pod(name).phase for name, _ in asked] == ["Running", "Running"]

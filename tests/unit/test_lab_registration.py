@@ -1,6 +1,5 @@
-"""What lab 02 shows: pictures from the history of a real wire, plugins by hand, and registration then and now."""
+"""What lab 02 shows: pictures from a history, plugins by hand, and registration then and now."""
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from kubedev.kubelet.devices.endpoint import PLUGIN_PHASES
 from kubedev.lab.check import check, one_plugin, registered
 from kubedev.lab.hand_made import RegistrationLab
+from kubedev.lab.needs_wire import NeedsWireError
 from kubedev.lab.register_then import PLUGINS, draw_register, register_now, register_then
 from kubedev.lab.registration_scene import draw_registration, files, registration_state
 from kubedev.views.registration import RegistrationState, attempts_picture
@@ -17,10 +17,18 @@ DEV = "test.com/dev"
 SERVED, DEAD = "accepted", "rpc error: code = Unknown desc = "
 
 
-@pytest.fixture
-def lab() -> Iterator[RegistrationLab]:
+@pytest.fixture(params=["grpc", "memory"])
+def lab(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[RegistrationLab]:
+    """The same where grpc is, and where it is not."""
+    if request.param == "memory":
+        without_grpc(monkeypatch)
     with RegistrationLab("registration") as made:
         yield made
+
+
+def without_grpc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubedev.wire.backends.have_grpc", lambda: False)
+    monkeypatch.setattr("kubedev.lab.session.have_grpc", lambda: False)
 
 
 def state_of(lab: RegistrationLab) -> RegistrationState:
@@ -108,7 +116,7 @@ def test_a_step_that_a_plugin_cannot_take_is_refused(lab: RegistrationLab) -> No
     plugin = lab.by_hand("example.com/gpu")
     with pytest.raises(ValueError, match="expected the steps 'serve' and 'register', got 'send'"):
         plugin.run("serve", "send")
-    assert plugin.socket not in os.listdir(lab.directory)  # not even the first step was taken
+    assert plugin.socket not in lab.files()  # not even the first step was taken
 
 
 def test_who_looks_back_cannot_start_a_real_plugin(lab: RegistrationLab) -> None:
@@ -124,6 +132,30 @@ def test_a_reset_ends_what_was_made_by_hand(lab: RegistrationLab) -> None:
     lab.reset()
     assert lab.numbers(DEV) == "no key on the node"
     assert lab.by_hand(DEV).start() == SERVED
+
+
+def test_files_are_those_of_sockets_that_are_served_or_were_left(lab: RegistrationLab) -> None:
+    served, left = lab.by_hand(DEV), lab.by_hand("test.com/gone")
+    served.serve()
+    left.leave_socket()
+    assert {"kubelet.sock", "dev.sock", "gone.sock"} <= set(lab.files())
+    lab.restart_kubelet()
+    assert {"dev.sock", "gone.sock"}.isdisjoint(lab.files())
+
+
+def test_a_plugin_without_a_list_is_let_in_and_its_stream_ends(lab: RegistrationLab) -> None:
+    assert lab.by_hand(DEV, without=["ListAndWatch"]).start() == SERVED
+    assert any("unknown method ListAndWatch" in call.payload for call in state_of(lab).calls)
+
+
+def test_what_takes_real_time_is_not_had_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_grpc(monkeypatch)
+    with RegistrationLab("registration") as lab:
+        plugin = lab.by_hand(DEV)
+        with pytest.raises(NeedsWireError, match="Not here: a kubelet that dials for ten seconds"):
+            plugin.serve_later(2)
+        with pytest.raises(NeedsWireError):
+            assert plugin.answer
 
 
 def words(states: tuple[RegistrationState, ...]) -> list[str]:
