@@ -71,13 +71,13 @@ def _count(names: Iterable[str]) -> Counter[str]:
 
 
 @contextmanager
-def kernel_of(notebook: Path) -> Iterator[Kernel]:
-    """A notebook's kernel; where it was ended in order, nothing of it is left when it is gone."""
+def kernel_of(notebook: Path, **variables: str) -> Iterator[Kernel]:
+    """A notebook's kernel, with more variables of environment; where it was ended in order, nothing of it is left."""
     mark = uuid4().hex
     temporary = Path(tempfile.mkdtemp(prefix="kt-", dir="/tmp"))
     home = temporary / "home"
     home.mkdir()
-    environment = {**private_environment(home), MARK: mark, "TMPDIR": str(temporary)}
+    environment = {**private_environment(home), MARK: mark, "TMPDIR": str(temporary), **variables}
     document = nbformat.read(notebook, as_version=4)
     with private_folder() as private:
         client = NotebookClient(document, timeout=CELL_SECONDS, config=kernel_settings(private))
