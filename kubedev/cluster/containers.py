@@ -1,5 +1,6 @@
 """Containers as the runtime tells of them."""
 
+import signal
 from typing import Any
 
 from kubedev.api.values import replace
@@ -8,7 +9,7 @@ from kubedev.cluster.kubelets import on_kubelet
 from kubedev.cluster.state import ClusterState, with_container
 from kubedev.kubelet.events import ContainerExited
 
-__all__ = ["ended", "printed", "started", "went_live"]
+__all__ = ["ended", "killed", "printed", "started", "went_live"]
 
 
 def started(state: ClusterState, event: e.ContainerStarted) -> ClusterState:
@@ -28,6 +29,13 @@ def ended(state: ClusterState, event: e.ContainerEnded) -> ClusterState:
     state = with_container(state, uid, name, phase="ended", exit_code=code)
     node = state.containers[uid, name].node
     return on_kubelet(state, e.OnKubelet(node, ContainerExited(uid, name, code)))
+
+
+def killed(state: ClusterState, event: e.ContainerKilled) -> ClusterState:
+    """You kill its process: it ends at once, whatever it does."""
+    uid, name = event.pod_uid, event.container
+    attempt = state.containers[uid, name].attempt
+    return ended(state, e.ContainerEnded(uid, name, -signal.SIGKILL, attempt))
 
 
 def went_live(state: ClusterState, event: e.WentLive) -> ClusterState:

@@ -21,6 +21,7 @@ from kubedev.scheduler.queue.queue_state import Durations
 __all__ = [
     "ClockAdvanced",
     "ContainerEnded",
+    "ContainerKilled",
     "ContainerPrinted",
     "ContainerStarted",
     "ControllerWants",
@@ -216,12 +217,14 @@ class DeviceListed:
 class KubeletStopped:
     """You restart a kubelet, or (`reboot`) the whole machine: the containers are gone then too.
 
-    `config` is what the kubelet is set up with from now on; None: as before.
+    `config` is what the kubelet is set up with from now on; None: as before. `checkpoint` is the text that
+    somebody left as its checkpoint file meanwhile, empty where it is gone; None: it is as the kubelet wrote it.
     """
 
     node: str
     reboot: bool = False
     config: KubeletConfig | None = None
+    checkpoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +263,14 @@ class ContainerEnded:
     container: str
     exit_code: int
     attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerKilled:
+    """You kill a container's process (SIGKILL): it ends at once."""
+
+    pod_uid: str
+    container: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,6 +368,7 @@ Event = (
     | ContainerStarted
     | ContainerPrinted
     | ContainerEnded
+    | ContainerKilled
     | UsageSet
     | MachineUsageSet
     | ClockAdvanced

@@ -118,6 +118,8 @@ def stopped(state: ClusterState, event: e.KubeletStopped) -> ClusterState:
     """
     node, reboot = event.node, event.reboot
     checkpoint = checkpoint_text(state.kubelets[node].devices)
+    if event.checkpoint is not None:
+        checkpoint = event.checkpoint or None
     phase = "dead" if reboot else "launched"
     for plugin in [p for p in state.plugins.values() if p.node == node and p.alive]:
         stays = plugin.phase in ("registered", "forgotten") and not plugin.registers_again and not reboot

@@ -27,6 +27,8 @@ def comes_too_late(state: ClusterState, event: e.Event) -> bool:
         case e.HealthSet(node, resource, device_id):
             plugin = state.plugins[node, resource]
             return not plugin.alive or device_id not in [device.id for device in plugin.devices]
+        case e.ContainerKilled(uid, name):
+            return (uid, name) not in state.containers or state.containers[uid, name].phase != "running"
         case e.ContainerStarted() | e.ContainerPrinted() | e.ContainerEnded():
             container = state.containers.get((event.pod_uid, event.container))
             return container is None or container.attempt != event.attempt or container.phase == "ended"

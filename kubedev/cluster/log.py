@@ -111,6 +111,8 @@ def _lines(before: "ClusterState", event: e.Event, after: "ClusterState") -> Ite
             yield from _of_container(uid, name, key, {"pid": pid} if pid else {})
         case e.ContainerEnded(uid, name, code):
             yield from _of_container(uid, name, "container-ended", {"code": code})
+        case e.ContainerKilled(uid, name):
+            yield "local", YOU, f"container/{uid}/{name}", "container-killed", {"container": name}
         case e.UsageSet(uid, name, usage):
             values = {"container": name, "memory": _bytes(usage.memory), "disk": _bytes(usage.disk)}
             yield "local", YOU, f"container/{uid}/{name}", "usage-set", values

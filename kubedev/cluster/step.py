@@ -70,6 +70,7 @@ FROM_OUTSIDE: Mapping[type, Step] = {
     e.ContainerStarted: containers.started,
     e.ContainerPrinted: containers.printed,
     e.ContainerEnded: containers.ended,
+    e.ContainerKilled: containers.killed,
     e.UsageSet: figures.usage_set,
     e.MachineUsageSet: figures.machine_usage_set,
     e.ClockAdvanced: clock.advanced,

@@ -4,7 +4,7 @@ What a notebook uses stands here. What only later cells need is imported when it
 does not wait for it: `pods` is how pods are written, `admin` what is done to a node by hand, `registration` plugins
 that register by hand, `streams` what a plugin's stream makes of a node, `ends` how a stream ends on a real wire,
 `allocate` what lab 04 explores, `numa` labs 05 and 06, `scheduling` what the scheduler decides,
-`holdings` who holds which device and how it came by it.
+`holdings` who holds which device and how it came by it, `restarts` what is left when a kubelet has started again.
 """
 
 from importlib import import_module
@@ -31,7 +31,7 @@ from kubedev.lab.predict import predict
 from kubedev.lab.session import KubeletConfig, Lab, manifests
 
 if TYPE_CHECKING:
-    from kubedev.lab import allocate, holdings, numa, pods, registration, scheduling, streams
+    from kubedev.lab import allocate, holdings, numa, pods, registration, restarts, scheduling, streams
     from kubedev.lab import node_scene as admin
     from kubedev.lab import stream_ends as ends
     from kubedev.lab.compare import both_ends, side_by_side
@@ -65,6 +65,7 @@ __all__ = [
     "predict",
     "registered",
     "registration",
+    "restarts",
     "runs",
     "scheduling",
     "side_by_side",
@@ -81,6 +82,7 @@ _ROOMS = {
     "numa": "numa",
     "pods": "pods",
     "registration": "registration",
+    "restarts": "restarts",
     "scheduling": "scheduling",
     "streams": "streams",
 }

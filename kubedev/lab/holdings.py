@@ -1,10 +1,17 @@
 """Who holds which device, and how a pod's containers came by theirs: pictures, an agent's view, and checks."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubedev.api.objects import Pod
-from kubedev.api.podresources import ListPodResourcesRequest, ListPodResourcesResponse
+from kubedev.api.podresources import (
+    AllocatableResourcesRequest,
+    AllocatableResourcesResponse,
+    ContainerDevices,
+    ListPodResourcesRequest,
+    ListPodResourcesResponse,
+    PodResources,
+)
 from kubedev.api.requests import pod_requests
 from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.devices.device_manager import AllocationDecision
@@ -22,7 +29,7 @@ from kubedev.views.tray import Turn, tray_multiples, tray_picture, turns
 if TYPE_CHECKING:
     from networkx import DiGraph
 
-__all__ = ["container_holds", "draw", "finds_idle", "listed", "show", "side_by_side", "told", "tray"]
+__all__ = ["agent", "container_holds", "draw", "finds_idle", "listed", "show", "side_by_side", "told", "tray"]
 
 
 def told(machine: Machine, pod: Pod) -> tuple[Sequence[Turn], Sequence[str]]:
@@ -64,16 +71,40 @@ def side_by_side(pods: Mapping[str, tuple[Machine, Pod]]) -> LivePicture:
 
 def listed(state: ClusterState) -> Iterator[tuple[str, str, str]]:
     """What the kubelets' PodResources List tells an agent, as (pod, container, device)."""
+    for pod in _list(state):
+        for c in pod.containers:
+            yield from ((pod.name, c.name, device) for held in c.devices for device in held.device_ids)
+
+
+def _list(state: ClusterState) -> Iterator[PodResources]:
     for kubelet in state.kubelets.values():
         said = answer(kubelet, ListPodResourcesRequest())[1]
         assert isinstance(said, ListPodResourcesResponse)
-        for pod in said.pod_resources:
-            for c in pod.containers:
-                yield from ((pod.name, c.name, device) for held in c.devices for device in held.device_ids)
+        yield from said.pod_resources
 
 
-def container_holds(pod: str, container: str, resource: str, count: int, role: str) -> Invariant:
-    """A pod's container is there as init, sidecar or app, and its record holds just so many devices."""
+def agent(state: ClusterState) -> str:
+    """What an agent is told: each pod with its devices (List), and what may be given out (GetAllocatableResources)."""
+    held = [(pod.name, (d for c in pod.containers for d in c.devices)) for pod in _list(state)]
+    told = [say("agent.pod", name=name, devices=_told(devices)) for name, devices in held]
+    for kubelet in state.kubelets.values():
+        said = answer(kubelet, AllocatableResourcesRequest())[1]
+        assert isinstance(said, AllocatableResourcesResponse)
+        told.append(say("agent.allocatable", devices=_told(said.devices)))
+    return " | ".join(told)
+
+
+def _told(devices: Iterable[ContainerDevices]) -> str:
+    """Ids with their NUMA nodes, if they have any."""
+    told = (
+        (d, say("agent.numa", nodes=", ".join(map(str, d.numa_nodes))) if d.numa_nodes else "")
+        for d in devices
+    )
+    return ", ".join(f"{id_}{on}" for device, on in told for id_ in device.device_ids) or say("set.none")
+
+
+def container_holds(pod: str, container: str, resource: str, count: int, role: str = "") -> Invariant:
+    """A pod's container is there, as init, sidecar or app if it is said, and its record holds just so many devices."""
 
     def rows(state: ClusterState) -> Iterator[Row]:
         graph, name = holdings_graph(state), f"container {pod} {container}"
@@ -83,7 +114,7 @@ def container_holds(pod: str, container: str, resource: str, count: int, role: s
         is_ = graph.nodes[name]["role"] if name in graph else role
         if held != count:
             yield {"pod": pod, "container": container, "held": held, "count": count, "resource": resource}
-        if is_ != role:
+        if role and is_ != role:
             yield {"key": "container-role", "pod": pod, "container": container, "is_": is_, "role": role}
 
     return invariant("container-holds", rows)

@@ -24,7 +24,9 @@ from kubedev.api.quantity import Quantity
 from kubedev.deviceplugin.plugin import make_devices
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.cpu.cpu_topology import CPUTopology
+from kubedev.kubelet.devices import device_manager
 from kubedev.kubelet.devices.capacity import list_and_watch, with_plugin
+from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.devices.devices import (
     DeviceAllocateInfo,
     allocated_by,
@@ -155,6 +157,17 @@ class Machine:
     def without(self, id_: str) -> Self:
         """The machine after the plugin has left a device out of its list."""
         return self._with(id_, lambda device: None)
+
+    def restarted(self, *, runs: bool = True, sources_ready: bool = False) -> Self:
+        """The machine after a restart of its kubelet, which finds its checkpoint file, no plugin, and no pod yet.
+
+        Containers that are no init containers run on; unless `runs`: the machine itself has started again.
+        """
+        pods = [record.pod for record in self.kubelet.pods.values() if record.phase == "Running"]
+        running = {pod.uid: frozenset(c.name for c in pod.containers) for pod in pods} if runs else {}
+        state = device_manager.restart(checkpoint_text(self.kubelet.devices), 0.0, running)
+        state = device_manager.sources_ready(state) if sources_ready else state
+        return replace(self, kubelet=replace(self.kubelet, devices=state, pods={}))
 
     def taken(self, ids: str, by: str = "web") -> Self:
         """The machine on which a running pod holds these devices too."""

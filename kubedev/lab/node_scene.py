@@ -53,6 +53,5 @@ def pod_yaml(
 def bind(lab: Lab, name: str, resource: str, count: int = 1, node: str = "") -> str:
     """Create a pod that names its node, so that no scheduler is asked; what became of it, in a sentence."""
     text = pod_yaml(name, {resource: count}, node=lab.node(node).name)
-    created = lab.apply(text, rename=True).pods[0]
-    pod = lab.state.store.pods[created.uid]
+    pod = lab.pod(lab.apply(text, rename=True).pods[0].name)
     return " | ".join(part for part in (pod.phase, pod.reason, pod.message) if part)

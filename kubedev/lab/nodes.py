@@ -33,6 +33,20 @@ class Nodes(Usages):
             self.do(e.ClockAdvanced(podgc.next_run(self.state.now) - self.state.now, asked=0))
 
     @action
+    def kill_container(self, pod: str, container: str = "") -> None:
+        """SIGKILL a container, the pod's first one where none is named, and its kubelet hears of it.
+
+        Raises KeyError for a pod, ValueError for a container that does not run.
+        """
+        uid = find_pod(self.state, pod).uid
+        running = [c for c in self.state.containers.values() if c.pod_uid == uid and c.phase == "running"]
+        found = next((c for c in running if container in ("", c.name)), None)
+        if found is None:
+            there = ", ".join(c.name for c in running) or "none"
+            raise ValueError(f"expected a container of {pod} that runs ({there}), got {container!r}")
+        self.do(e.ContainerKilled(uid, found.name))
+
+    @action
     def leave_out(self, device: str, resource: str = "", node: str = "", listed: bool = False) -> None:
         """Have a plugin leave a device out of its list, used or not; with `listed` it lists it again."""
         key = plugin_key(self.state, resource, node)

@@ -110,16 +110,18 @@ class Lab(Watched):
         preferred_allocation: bool = True,
         name: str = "",
         registers_again: bool = True,
+        pre_start: bool = False,
     ) -> None:
         """Start a device plugin with so many devices, spread over `numa` NUMA nodes, and wait till it is known.
 
         A plugin of the same resource on the node is replaced; with a `name` it runs beside it, on a socket of its own,
         and is called `example.com/gpu#name` from then on. Without `registers_again` a kubelet that restarts does not
-        hear of it any more. Raises ValueError for a node that is not there.
+        hear of it any more; with `pre_start` it is told of each start of a container. Raises ValueError for a node that
+        is not there.
         """
         where = node_name(self.state, node)
         made = make_devices(devices, numa) if isinstance(devices, int) else read_devices(devices)
-        options = DevicePluginOptions(get_preferred_allocation_available=preferred_allocation)
+        options = DevicePluginOptions(pre_start, preferred_allocation)
         called = f"{resource}#{name}" if name else resource
         self.do(e.PluginLaunched(where, called, made, options, registers_again))
 
@@ -186,9 +188,11 @@ class Lab(Watched):
         super().advance(seconds)
 
     @action
-    def restart_kubelet(self, node: str = "", reboot: bool = False) -> None:
-        """Restart a node's kubelet, or the whole machine."""
-        self.do(e.KubeletStopped(node_name(self.state, node), reboot))
+    def restart_kubelet(self, node: str = "", reboot: bool = False, checkpoint: str | None = None) -> None:
+        """Restart a node's kubelet, or the whole machine. `checkpoint` is the text that it is to find as its checkpoint
+        file, empty where the file is to be gone; None: what it has written.
+        """
+        self.do(e.KubeletStopped(node_name(self.state, node), reboot, checkpoint=checkpoint))
 
     def show(
         self,

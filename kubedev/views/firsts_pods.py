@@ -1,4 +1,6 @@
-"""The first screen of lab 07: an init container gets its devices, and the next container of its pod asks."""
+"""The first screens of lab 07, where an init container gets its devices and the next container of its pod asks, and of
+lab 08, where a kubelet ends and another one begins with its file.
+"""
 
 from collections.abc import Sequence
 
@@ -11,17 +13,21 @@ from kubedev.api.messages import (
 from kubedev.api.objects import Container, Pod
 from kubedev.api.quantity import Quantity
 from kubedev.kubelet.devices.capacity import with_plugin
+from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.devices.device_manager import AllocationDecision, allocate
 from kubedev.kubelet.devices.devices import DeviceManagerState
 from kubedev.views.catalogue import say
+from kubedev.views.checkpoint import file_leaves
 from kubedev.views.firsts import First, screen
-from kubedev.views.grammar import Card, Row, Space, Words
+from kubedev.views.grammar import Card, Part, Row, Space, Words
 from kubedev.views.parts import Cells
 from kubedev.views.parts import Device as Shown
+from kubedev.views.picture import Look
 from kubedev.views.style import DeviceState
+from kubedev.views.tree import Leaf, Tree
 from kubedev.views.wires import Way, Wired
 
-__all__ = ["allocations", "reused"]
+__all__ = ["allocations", "forgotten", "reused"]
 
 _GPU = "example.com/gpu"
 
@@ -57,3 +63,32 @@ def reused() -> First:
         ways = [Way("node", "load", pill="Allocate" if now == 2 else "", number=now)] if now < 3 else []
         bodies.append(Wired(Row(node, Space(wide=110), first, second, shares=(1, 0, 1, 1), gap=12), *ways))
     return screen("07", say("first.07.steps").split("|"), bodies, still=2)
+
+
+def forgotten() -> First:
+    """Lab 08: what a kubelet has in its memory and what it writes; not what the next one knows."""
+    app = Container("app", limits={_GPU: Quantity.of(2)})
+    pod = Pod("trainer", uid="trainer", containers=(app,))
+    state, _ = allocations(pod, ("d0", "d1", "d2", "d3"))
+    held, bodies = sorted(state.allocated_devices[_GPU]), []
+    for now in range(5):
+        cells = [Shown(i, DeviceState.ALLOCATED, f"cell/{i}") for i in held]
+        known: list[Part] = [Words(say("restart.held", name="trainer"), "muted"), Cells(*cells, high=40)]
+        if now >= 2:
+            known = [Words(say("first.08.gone" if now == 2 else "first.08.empty"), "muted")]
+        asks = [Words(say("first.08.asks"), bold=True)] if now == 4 else []
+        number = say("first.08.kubelet", number=1 if now < 3 else 2)
+        looks: list[Look] = ["plain", "lit", "dead", "plain", "lit"]
+        kubelet = Card(number, *known, *asks, key="kubelet", look=looks[now], high=190)
+        leaves = [Leaf(leaf.depth, leaf.text) for leaf in file_leaves(checkpoint_text(state))] if now else []
+        file = Card(
+            "kubelet_internal_checkpoint",
+            Tree(*leaves),
+            key="file",
+            look="lit" if now == 3 else "plain",
+            high=190,
+        )
+        way = Way("kubelet", "file", pill=say("first.08.writes"), number=now)
+        ways = {1: [way], 3: [Way("file", "kubelet", pill=say("first.08.reads"), number=now)]}.get(now, [])
+        bodies.append(Wired(Row(kubelet, Space(wide=100), file, shares=(1, 0, 1.5), gap=0), *ways))
+    return screen("08", say("first.08.steps").split("|"), bodies, still=4)

@@ -17,6 +17,7 @@ from kubedev.views import (
     samples,
     samples_devices,
     samples_plugins,
+    samples_restart,
 )
 from kubedev.views.animate import animated
 from kubedev.views.picture import Picture
@@ -40,6 +41,7 @@ IMAGES: Mapping[str, Callable[[], Picture]] = {
     "hints": samples.hints,
     "merge": samples.merge,
     "tray": samples_devices.tray,
+    "restart": samples_restart.restart,
     "fits": firsts_scheduling.fits,
 }
 """Name of the file -> its picture."""
@@ -53,6 +55,7 @@ FIRSTS: Mapping[str, Callable[[], firsts.First]] = {
     "05": firsts_numa.masks,
     "06": firsts_numa.merged,
     "07": firsts_pods.reused,
+    "08": firsts_pods.forgotten,
     "09": firsts_scheduling.fitting,
 }
 """Number of a lab -> what its first screen shows."""

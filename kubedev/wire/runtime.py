@@ -37,6 +37,9 @@ class Runtime(Protocol):
     def stop(self, key: Key) -> None:
         """Ask a container to end."""
 
+    def kill(self, key: Key) -> None:
+        """End a container at once; that it has ended is known."""
+
     def close(self) -> None:
         """End all containers and wait for them."""
 
@@ -91,6 +94,10 @@ class ProcessRuntime:
         if key in self._processes:
             self._processes[key].terminate()
 
+    def kill(self, key: Key) -> None:
+        if key in self._processes:
+            self._processes[key].kill()
+
     def close(self) -> None:
         for process in list(self._processes.values()):
             process.kill()
@@ -124,6 +131,9 @@ class MemoryRuntime:
     def stop(self, key: Key) -> None:
         if key in self._running:
             self.end(key, 0)
+
+    def kill(self, key: Key) -> None:
+        self._running.pop(key, None)
 
     def close(self) -> None:
         self._running.clear()

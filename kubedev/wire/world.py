@@ -155,6 +155,8 @@ class World:
                 if reboot:
                     for uid, name in [key for key, c in state.containers.items() if c.node == node]:
                         self._runtime.stop((uid, name))
+            case e.ContainerKilled(uid, name):
+                self._runtime.kill((uid, name))
             case e.FromKubelet(_, k.StartContainer() as effect):
                 self._start_container(effect, state, self._post)
             case e.FromKubelet(_, k.StopContainer(uid, name)):

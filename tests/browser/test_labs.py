@@ -279,6 +279,10 @@ class Test07(Lab):
     lab = "07-init-and-sidecars"
 
 
+class Test08(Lab):
+    lab = "08-restart"
+
+
 class Test09(Lab):
     lab = "09-fits"
 

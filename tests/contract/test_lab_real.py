@@ -312,6 +312,19 @@ def test_a_container_killed_from_outside(lab: Lab, policy: str, phase: str, atte
         assert container.output == lab.history[before].state.containers["default/web", "main"].output
 
 
+def test_a_container_killed_by_an_action_is_another_process_afterwards(lab: Lab) -> None:
+    lab.plugin(GPU, 4)
+    lab.apply(pod("web", 2))
+    before = lab.state.containers["default/web", "main"]
+    lab.kill_container("web")
+    after = lab.state.containers["default/web", "main"]
+    assert (before.attempt, after.attempt, after.phase) == (0, 1, "running")
+    assert before.pid is not None
+    assert after.pid is not None
+    assert eventually(lambda: not alive(before.pid or 0))
+    assert alive(after.pid)
+
+
 def kill_container(lab: Lab) -> None:
     pid = lab.state.containers["default/web", "main"].pid
     assert pid is not None

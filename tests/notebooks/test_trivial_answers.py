@@ -22,6 +22,7 @@ LABS = {
     "05": "05-numa-hints",
     "06": "06-numa-merge",
     "07": "07-init-and-sidecars",
+    "08": "08-restart",
     "09": "09-fits",
 }
 
@@ -99,11 +100,17 @@ TRIVIAL = [
               "order = [proxy, load, migrate]"),
     ("07", 3, "idle = lambda graph: graph.nodes"),
     ("07", 3, "pods.apply(lab, pods.manifest(asks('x', 0), name='web'))"),
+    ("08", 1, f"{NOTHING.format('late')}"),
+    ("08", 1, "lab.restart_kubelet(); lab.advance(3600)"),
+    ("08", 2, "[pods.apply(lab, pods.manifest(asks('x', 0), name=name)) for name in ('trainer', 'web')]"),
+    ("08", 2, "lab.delete('trainer'); lab.delete('web')"),
+    ("08", 3, "fate = lambda *case: 'refused'"),
+    ("08", 3, "cases.pop('runs=True, ready=True, healthy=none, asks=2')"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("lab", "exercise", "answer"), TRIVIAL)
-def test_s22_labs_01_to_04_and_07(lab: str, exercise: int, answer: str) -> None:
+def test_s22_labs_01_to_04_07_and_08(lab: str, exercise: int, answer: str) -> None:
     assert not check_with(LABS[lab], exercise, answer)
 
 
