@@ -33,6 +33,7 @@ COMMANDS = {
         "kubedev.tools.why.command",
         "explain why a pod is Pending or was refused, from a dump of a cluster",
     ),
+    "anonymize": ("kubedev.tools.anonymize", "make a dump that can be shown to others"),
     "slides": ("kubedev.tools.slides", "make slides of labs"),
 }
 

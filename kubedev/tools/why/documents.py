@@ -61,7 +61,10 @@ def quick(data: Any, source: str) -> Iterator[Entry]:
             if not length:
                 raise broken(source, str(error), passed) from None
             top = typed.top(rest[:length])
-        yield from opened(top, rest[:length], source)
+        try:
+            yield from opened(top, rest[:length], source)
+        except typed.Malformed as error:
+            raise broken(source, str(error), passed) from None
         rest, passed = rest[length:], passed + length
         if not bytes(rest[:64]).strip() and not bytes(rest).strip():
             return

@@ -126,7 +126,7 @@ def top(data: Any) -> Top | None:
 
 
 def item(raw: Any) -> Item | None:
-    """An object; None where it is not as pods and nodes are."""
+    """An object; None where it is not as pods and nodes are. Raises Malformed."""
     try:
         return _item(raw)
     except msgspec.ValidationError:
