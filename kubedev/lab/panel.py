@@ -20,6 +20,7 @@ from kubedev.views.path import path_picture
 from kubedev.views.path_state import PathControls
 from kubedev.views.picture import Picture
 from kubedev.views.stage import Frame, Mode, Stage
+from kubedev.views.style import WIDTH
 
 __all__ = ["Draw", "Panel", "draw_path"]
 
@@ -29,7 +30,10 @@ Draw = Callable[[Watched, int], Picture]
 _BY_ITSELF = {"node-created"}
 """What a lab begins with, though `you` are named as its sender."""
 
-WIDE, NARROW, BETWEEN = 1080, 700, 820
+CONTROLS = True
+"""Whether what acts is drawn: not on slides, where nobody could press it."""
+
+WIDE, NARROW, BETWEEN = WIDTH, 700, 820
 
 
 def draw_path(lab: Watched, step: int, width: int = WIDE, node: str = "", status: bool = True) -> Picture:
@@ -40,7 +44,7 @@ def draw_path(lab: Watched, step: int, width: int = WIDE, node: str = "", status
     state = lab.history[step].state
     count = len(state.messages)
     samples = sorted(manifests(), key=lambda name: (name != "one-gpu", name))
-    controls = PathControls(tuple(samples), samples[0] if samples else "", True)
+    controls = PathControls(tuple(samples), samples[0] if samples else "", True) if CONTROLS else None
     title = say("path.title")
     drawn = path_state(
         state,

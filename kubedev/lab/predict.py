@@ -111,7 +111,7 @@ class Prediction:
             self.unlock()
 
     def _card(self) -> dict[str, Any]:
-        gap = self._gap if self.locked else None
+        gap = self._gap if self.locked or REVEAL else None
         return {
             "question": self.question,
             "rows": [(name, _words(name), list(map(str, values))) for name, values in self.fields.items()],

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ __all__ = [
     "copy_missing",
     "find",
     "is_installed",
+    "original",
+    "parsed",
     "read_notebook",
     "regular",
     "shipped",
@@ -46,6 +49,24 @@ def is_installed() -> bool:
 def shipped() -> Path:
     """Return the folder with the labs as they came: inside the installed package, or beside it in the source."""
     return _PACKAGE / "labs" if is_installed() else _PACKAGE.parent / "labs"
+
+
+def original(notebook: Path) -> str | None:
+    """Return a lab's text as it came, whatever was done in it since; None for a notebook of the user's own.
+
+    An installed package holds it; in the source tree it is what the last commit has, and where that is not known, None.
+    """
+    if not any(notebook.name == lab.name for lab in all_labs(shipped())):
+        return None
+    if is_installed():
+        return read_file(shipped() / notebook.name)
+    if notebook.resolve().parent != shipped():
+        return None
+    try:
+        command = ["git", "-C", str(shipped()), "show", f"HEAD:./{notebook.name}"]
+        return subprocess.run(command, capture_output=True, check=True, text=True, encoding="utf-8").stdout
+    except (OSError, subprocess.CalledProcessError, UnicodeDecodeError):
+        return None
 
 
 def all_labs(folder: Path) -> list[Path]:
@@ -86,16 +107,22 @@ def _unknown(lab: str, folder: Path) -> UnknownLabError:
 def read_notebook(path: Path) -> nbformat.NotebookNode:
     """Read a notebook, in version 4. Raises BadNotebookError."""
     try:
-        document = json.loads(read_file(path))
+        return parsed(read_file(path))
+    except OSError as error:
+        raise BadNotebookError(f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadNotebookError(f"is not a notebook: {reason(error)}") from error
+
+
+def parsed(text: str) -> nbformat.NotebookNode:
+    """Read a notebook from its text, in version 4. Raises BadNotebookError."""
+    try:
+        document = json.loads(text)
         if not isinstance(document, dict) or not {"nbformat", "cells", "worksheets"} & document.keys():
             raise ValueError("expected a JSON object with cells")
         read: nbformat.NotebookNode = nbformat.reads(json.dumps(document), as_version=4)
         if not all("cell_type" in cell and "source" in cell for cell in read.cells):
             raise ValueError("expected cells with a type and a source")
-    except OSError as error:
-        raise BadNotebookError(f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise BadNotebookError(f"is not a notebook: {reason(error)}") from error
     except json.JSONDecodeError as error:
         raise BadNotebookError(f"is not a notebook: no JSON, line {error.lineno}: {error.msg}") from error
     except Exception as error:  # of all that nbformat raises where it does not understand

@@ -1,5 +1,6 @@
 """`kubedev slides`: executes labs and makes slides of them, each one file that needs neither kernel nor network."""
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,13 +14,18 @@ from rich.markup import escape
 
 from kubedev.console import Parser, reason, visible
 from kubedev.lab.recording import MIME
-from kubedev.tools.deck import deck_html
+from kubedev.tools.course import outlined
+from kubedev.tools.deck import Code, deck_html
+from kubedev.tools.handout import BROWSERS, browser, print_pdf
 from kubedev.tools.kernels import end_at_signals
+from kubedev.tools.lab import own_labs
 from kubedev.tools.notebooks import (
     BadNotebookError,
     UnknownLabError,
     all_labs,
     find,
+    original,
+    parsed,
     read_notebook,
     shipped,
     whole,
@@ -30,7 +36,10 @@ from kubedev.views.catalogue import say
 __all__ = ["BrokenLabError", "main", "make", "record"]
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
-BEGIN = "from kubedev.lab import recording as _recording; _recording.begin()"
+BEGIN = """from kubedev.views import style as _style
+_style.WIDTH = 720  # before any picture is known: drawn for slides, which show them 1240 wide
+from kubedev.lab import recording as _recording
+_recording.begin()"""
 
 
 class BrokenLabError(Exception):
@@ -44,9 +53,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "labs", nargs="*", metavar="LAB", help="a number, a name or a path (default: all labs)"
     )
+    parser.add_argument(
+        "--pdf", action="store_true", help="a handout besides: a page a slide (needs chromium)"
+    )
+    code = parser.add_mutually_exclusive_group()
+    code.add_argument(
+        "--code",
+        action="store_const",
+        const="all",
+        default="read",
+        help="all code, not only what is to be read",
+    )
+    code.add_argument("--no-code", action="store_const", const="none", dest="code", help="no code at all")
+    parser.add_argument(
+        "--mine",
+        action="store_true",
+        help="from the labs as you left them, not as they came; a path always is",
+    )
     parser.add_argument("--out", type=Path, default=Path("slides"), metavar="DIR", help="default: slides")
     options = parser.parse_args(argv)
-    folder = shipped()
+    folder = own_labs() if options.mine else shipped()
     try:
         notebooks = [find(lab, folder) for lab in options.labs] or all_labs(folder)
         options.out.mkdir(parents=True, exist_ok=True)
@@ -54,38 +80,43 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(reason(error))
     if not notebooks:
         parser.error(say("slides.none", folder=folder))
+    if options.pdf and not browser():
+        parser.error(say("slides.no_browser", names=", ".join(BROWSERS)))
     console = Console(highlight=False, soft_wrap=True)
-    return max([_make_one(notebook, options.out, console) for notebook in notebooks])
+    return max([_make_one(notebook, options, console) for notebook in notebooks])
 
 
-def _make_one(notebook: Path, out: Path, console: Console) -> int:
+def _make_one(notebook: Path, options: argparse.Namespace, console: Console) -> int:
     try:
         with console.status(escape(visible(notebook.stem))):
-            file = make(notebook, out)
+            made = [make(notebook, options.out, options.code, mine=options.mine)]
+            made += [print_pdf(made[0])] if options.pdf else []
     except (BrokenLabError, BadNotebookError, NoSuchKernel, RuntimeError, OSError) as error:
         lab, why = escape(visible(notebook.stem)), escape(visible(reason(error).splitlines()[0]))
         console.print(say("slides.failed", lab=lab, error=why))
         return 1
-    console.print(say("slides.made", file=escape(visible(str(file))), size=file.stat().st_size / 1e6))
+    for file in made:
+        console.print(say("slides.made", file=escape(visible(str(file))), size=file.stat().st_size / 1e6))
     return 0
 
 
-def make(notebook: Path, out: Path) -> Path:
-    """Execute a notebook and write its slides to `out`; the file. Raises BrokenLabError."""
-    document, pictures = record(notebook)
+def make(notebook: Path, out: Path, code: Code = "read", *, mine: bool = False) -> Path:
+    """Execute a notebook, as it came unless `mine`, and write its slides to `out`; the file. Raises BrokenLabError."""
+    came = None if mine else original(notebook)
+    document, pictures = record(notebook, read_notebook(notebook) if came is None else parsed(came))
     file = out / f"{notebook.stem}.html"
-    html = deck_html(document, pictures, notebook.parent)
+    html = deck_html(document, pictures, notebook.parent, code, outlined(notebook.stem, document).minutes)
     with whole(file) as part:
         part.write_text(html, "utf-8", errors="replace")
     return file
 
 
-def record(notebook: Path) -> tuple[NotebookNode, dict[str, str]]:
-    """Execute a notebook; the notebook with its outputs, and the HTML of each of its pictures by the widget's id.
+def record(notebook: Path, document: NotebookNode | None = None) -> tuple[NotebookNode, dict[str, str]]:
+    """Execute a notebook, or a document in its place; with its outputs, and the HTML of its pictures by widgets' ids.
 
     Raises BrokenLabError where a cell fails.
     """
-    document = read_notebook(notebook)
+    document = document or read_notebook(notebook)
     plotly = {"PLOTLY_RENDERER": "plotly_mimetype"}  # figures as data
     with own_kernel(document, notebook.parent, CELL_SECONDS, **plotly) as client:
         _run(client, BEGIN)

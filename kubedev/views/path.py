@@ -42,7 +42,8 @@ def path_picture(state: PathState, width: float = WIDTH) -> Picture:
     way = Wired(stations, *_ways(message), *(node_ways(node, message) if node else ()))
     side = Grid(pods_card(state), log_card(state), across=2)
     foot = [] if state.controls else [_moment(state)]
-    body = Column(Row(way, side, shares=(2.32, 1)), *foot, *map(Facts, path_tables(state)))
+    beside = Row(way, side, shares=(2.32, 1)) if wide else Column(way, side)
+    body = Column(beside, *foot, *map(Facts, path_tables(state)))
     return picture(state.title, _sentence(state, message), body, width)
 
 

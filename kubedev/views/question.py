@@ -8,10 +8,10 @@ from typing import Any
 import anywidget
 import traitlets
 
-from kubedev.views.catalogue import templates
+from kubedev.views.catalogue import say, templates
 from kubedev.views.live import page_sheet
 
-__all__ = ["Question"]
+__all__ = ["Question", "room_html"]
 
 _HERE = Path(__file__).parent
 
@@ -46,3 +46,40 @@ class Question(anywidget.AnyWidget):
         found = self._repr_mimebundle_(**options)
         data = found[0] if isinstance(found, tuple) else found
         return {**(data or {}), "text/html": html, "text/plain": text}
+
+    def without_kernel(self) -> dict[str, str]:
+        """Return the question for a room, as HTML: its choices with letters, and which of them are right, if known."""
+        return {"text/html": room_html(self.card), "text/plain": str(self.card["question"])}
+
+
+_FEW = 4
+
+
+def room_html(card: Mapping[str, Any]) -> str:
+    """Return a card's question for a room: what is asked and, where its style says *answered*, what is."""
+    rows, seen = card["rows"], card["seen"] or [{"is": [], "other": ""}] * len(card["rows"])
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: max(len(choices) for _, _, choices in rows)]
+    fields = "".join(
+        _room_field(label if len(rows) > 1 else "", choices, row, letters)
+        for (_, label, choices), row in zip(rows, seen, strict=True)
+    )
+    few = len(letters) <= _FEW
+    key, first = ("room.hands", ", ".join(letters[:-1])) if few else ("room.hands.many", letters[0])
+    hands = say(key, letters=first, last=letters[-1])
+    many = say("room.each", hands=hands) if len(rows) > 1 else hands
+    return (
+        f'<div class="kd-room" data-kubedev-question><div class="kd-kicker">'
+        f"<b>{escape(say('room.asked'))}</b><b>{escape(say('room.answered'))}</b></div>"
+        f'<h2>{escape(card["question"])}</h2><div class="kd-fields{" many" * (len(rows) > _FEW)}">{fields}</div>'
+        f'<p class="kd-hands"><b>{escape(many)}</b><span>{escape(say("room.minute"))}</span></p></div>'
+    )
+
+
+def _room_field(label: str, choices: list[str], row: Mapping[str, Any], letters: str) -> str:
+    offered = "".join(
+        f'<div class="kd-offer{" is" * (at in row["is"])}"><i>{letters[at]}</i><span>{escape(text)}</span></div>'
+        for at, text in enumerate(choices)
+    )
+    other = f'<p class="kd-else">{escape(row["other"])}</p>' if row["other"] else ""
+    name = f'<div class="kd-field">{escape(label)}</div>' if label else ""
+    return f'{name}<div class="kd-offers">{offered}{other}</div>'

@@ -9,6 +9,8 @@ CHECK = """() => {
     ? Math.hypot(node.getScreenCTM().a, node.getScreenCTM().b) // also where it is turned
     : node.closest('.slides') ? slide.getBoundingClientRect().width / slide.offsetWidth : 1;
   const size = (node) => parseFloat(getComputedStyle(node).fontSize) * scale(node);
+  // What is to be read; what counts slides and steps is for whoever shows them.
+  const least = (node) => (node.closest('nav, .kd-steps') ? 16 : 23.9);
   // A picture that is too high is cut between its marks: each one is on this slide, or on another, but not on both.
   const frame = (node) => node.closest('.kd-scroll[style*="clip"]');
   const elsewhere = (node) => {
@@ -24,6 +26,7 @@ CHECK = """() => {
   }
   const out = (node) => {
     const [box, around] = [node.getBoundingClientRect(), frame(node)?.getBoundingClientRect()];
+    if (frame(node)?.dataset.room) return node.closest('text, rect') && (box.left < -1 || box.right > innerWidth + 1);
     if (around && node !== frame(node) && node.tagName !== 'svg' && !elsewhere(node))
       return box.top < around.top - 1 || box.bottom > around.bottom + 1;
     if (around) return false;
@@ -42,7 +45,7 @@ CHECK = """() => {
     out: [...slide.querySelectorAll('*')].filter((node) => seen(node) && out(node)).map(name),
     clipped: [slide, ...slide.querySelectorAll('pre, .kd-sentence, .kd-scroll')].filter(clipped).map(name),
     covered: texts.filter(underNav).map(name),
-    small: texts.filter((node) => size(node) < 16).map((node) => `${size(node)} ${name(node)}`),
+    small: texts.filter((node) => size(node) < least(node)).map((node) => `${size(node)} ${name(node)}`),
   };
 }"""
 FINE: dict[str, object] = {"empty": False, "out": [], "clipped": [], "covered": [], "small": []}

@@ -1,5 +1,6 @@
 """Slides, opened from disk and without a network: nothing is empty, cut off or small, and the pictures step."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -33,14 +34,14 @@ def any_deck(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 class Slides:
     """A deck in a window without a network; `requests` are the addresses it asked for, `errors` what went wrong."""
 
-    def __init__(self, context: BrowserContext, file: Path) -> None:
+    def __init__(self, context: BrowserContext, file: Path, query: str = "") -> None:
         self.requests: list[str] = []
         self.errors: list[str] = []
         self.page: Page = context.new_page()
         context.on("request", lambda request: self.requests.append(request.url))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
-        self.page.goto(file.as_uri())
+        self.page.goto(file.as_uri() + query)
         self.page.locator("nav output:not(:empty)").wait_for()
         self.count = int(self.page.locator("nav output").inner_text().split("/")[1])
 
@@ -53,12 +54,16 @@ class Slides:
             ):
                 self.page.keyboard.press("ArrowRight")
             yield number
-            self.page.keyboard.press("ArrowRight")
+            self.page.keyboard.press("n")  # also where a picture has more steps
 
     def to_picture(self) -> None:
         """Go on to the first picture."""
         while not self.page.locator("section.present.page .kd-steps").is_visible():
             self.page.keyboard.press("ArrowRight")
+
+    @property
+    def number(self) -> int:
+        return int(self.page.locator("nav output").inner_text().split("/")[0])
 
     @property
     def at(self) -> int:
@@ -96,15 +101,22 @@ def small_deck(folder: Path, *cells: str) -> Path:
     return make(path, folder)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_u07_every_slide_is_whole_and_readable(
-    chromium: Browser, any_deck: Path, size: tuple[int, int]
+def test_u07_t3_every_slide_is_whole_and_can_be_read_from_the_back_row(
+    chromium: Browser, any_deck: Path
 ) -> None:
-    slides = Slides(window(chromium, size), any_deck)
+    every_slide_is_fine(chromium, any_deck, SIZES[0])
+
+
+def test_u07_slides_are_enlarged_for_a_larger_screen(chromium: Browser, deck: Path) -> None:
+    every_slide_is_fine(chromium, deck, SIZES[1])
+
+
+def every_slide_is_fine(chromium: Browser, deck: Path, size: tuple[int, int]) -> None:
+    slides = Slides(window(chromium, size), deck)
     found = {number: slides.page.evaluate(CHECK) for number in slides.numbers()}
     assert len(found) > 20
     assert {number: wrong for number, wrong in found.items() if wrong != FINE} == {}
-    assert slides.requests == [any_deck.as_uri()]
+    assert slides.requests == [deck.as_uri()]
     assert slides.errors == []
     slides.page.context.close()
 
@@ -152,6 +164,81 @@ lab.show()"""
     assert slides.sentence == "kubelet to store: nvidia.com/gpu 4, allocatable 4"
     slides.page.keyboard.press("Enter")
     assert slides.sentence == "you to plugin: d0 is Unhealthy"
+    slides.page.context.close()
+
+
+def test_t2_going_on_steps_the_picture_first_and_going_back_steps_it_back(
+    chromium: Browser, deck: Path
+) -> None:
+    slides = Slides(window(chromium), deck)
+    slides.to_picture()
+    number, start = slides.number, slides.at
+    for presses, key in enumerate(("ArrowRight", "Space", "PageDown"), 1):
+        slides.page.keyboard.press(key)
+        assert (slides.number, slides.at) == (number, start + presses)
+    for presses, key in enumerate(("ArrowLeft", "PageUp", "Shift+Space"), 1):
+        slides.page.keyboard.press(key)
+        assert (slides.number, slides.at) == (number, start + 3 - presses)
+    last = slides.page.locator("section.present.page .kd-steps input").get_attribute("max")
+    slides.page.keyboard.press("n")
+    assert slides.number == number + 1
+    slides.page.keyboard.press("ArrowLeft")
+    assert (slides.number, slides.at) == (number, int(last or 0)), "from behind, at its last step"
+    slides.page.keyboard.press("ArrowRight")
+    assert slides.number == number + 1
+    slides.page.context.close()
+
+
+def test_t2_a_picture_higher_than_its_slide_is_seen_where_something_changes(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    cell = """from kubedev.lab import explore
+from kubedev.views.picture import Picture, Text
+def draw(n):
+    lines = tuple(Text(f"t{i}", 20, 40 + 100 * i, str(i)) for i in range(9))
+    return Picture("Tall", f"Line {n}.", 900, (*lines, Text("here", 90, 40 + 100 * n, f"line {n}")), (), "")
+explore(draw, n=range(9), frames=[{"n": 0}, {"n": 8}, {"n": 1}])"""
+    slides = Slides(window(chromium), small_deck(tmp_path, cell))
+    for line in (0, 8, 1):
+        slides.page.wait_for_function(SEEN, arg=f"line {line}")
+        slides.page.keyboard.press("ArrowRight")
+    slides.page.context.close()
+
+
+def test_t4_on_paper_each_slide_is_one_page_with_its_picture_at_the_last_step(
+    chromium: Browser, deck: Path
+) -> None:
+    for query in ("", "?print-pdf"):
+        slides = Slides(window(chromium), deck, query)
+        paper = slides.page.pdf(prefer_css_page_size=True, print_background=True)
+        assert len(re.findall(rb"/Type\s*/Page\b", paper)) == slides.count
+        slides.page.emulate_media(media="print")
+        slides.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert slides.page.evaluate(ON_PAPER) == []
+        slides.page.context.close()
+
+
+def test_t5_a_question_has_large_choices_and_its_answer_on_a_slide_of_its_own(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    ask = "from kubedev.lab import predict\nasked = predict('t5', 'How many?', count=[3, 4])\nasked"
+    slides = Slides(window(chromium), small_deck(tmp_path, ask, "asked.compare(count=4)"))
+    card = slides.page.locator("section.present.page .question")
+    assert card.locator(".kd-offer").all_inner_texts() == ["A\n3", "B\n4"]
+    assert card.get_by_text("Hands up: A or B?").is_visible()
+    assert (
+        slides.page.evaluate("parseFloat(getComputedStyle(document.querySelector('.kd-offer')).fontSize)")
+        == 36
+    )
+    places = [card.locator(".kd-offer").nth(n).bounding_box() for n in range(2)]
+    offers = "[...document.querySelectorAll('section.present.page .kd-offer')]"
+    ticks = f"{offers}.map(offer => getComputedStyle(offer, '::after').content)"
+    assert slides.page.evaluate(ticks) == ["none", "none"]
+    slides.page.keyboard.press("ArrowRight")
+    assert slides.number == 2
+    assert slides.page.evaluate(ticks) == ["none", '"✓"']
+    assert [card.locator(".kd-offer").nth(n).bounding_box() for n in range(2)] == places, "nothing moves"
+    assert slides.page.locator("section.present.page .code").count() == 0
     slides.page.context.close()
 
 
@@ -239,6 +326,23 @@ def test_u04_exported_html_shows_pictures_and_questions(chromium: Browser, tmp_p
     context.close()
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_t1_a_chart_can_be_read_on_light_and_on_dark_desktops(
+    chromium: Browser, tmp_path: Path, theme: Literal["light", "dark"]
+) -> None:
+    """It is drawn in ink for a light ground; where the page is dark, a filter turns it round."""
+    chart = """import plotly.graph_objects as go
+go.Figure(go.Scatter(x=[0, 5], y=[8, 7]), layout={'title': {'text': 'Devices'}})"""
+    slides = Slides(window(chromium, SIZES[0], theme), small_deck(tmp_path, chart))
+    for chosen in (theme, {"light": "dark", "dark": "light"}[theme]):
+        inks = "[...document.querySelectorAll('.main-svg text')].map(text => getComputedStyle(text).fill)"
+        assert set(slides.page.evaluate(inks)) == {"rgb(27, 31, 36)"}
+        look = slides.page.evaluate("getComputedStyle(document.querySelector('.js-plotly-plot')).filter")
+        assert ("invert(1)" in look) == (chosen == "dark")
+        slides.page.keyboard.press("t")
+    slides.page.context.close()
+
+
 def test_u05_a_chart_on_a_later_slide_has_its_size_and_needs_no_network(
     chromium: Browser, tmp_path: Path
 ) -> None:
@@ -311,3 +415,30 @@ CARDS = """() => {
     return box.top >= scene.top && box.bottom <= scene.bottom;
   }).map((text) => text.textContent);
 }"""
+
+# Whether a text is on the slide on show, inside of the window on its picture.
+SEEN = """(words) => {
+  const slide = document.querySelector('section.present.page');
+  const scene = slide.querySelector('.kd-scroll').getBoundingClientRect();
+  return [...slide.querySelectorAll('svg text')].some((text) => {
+    const box = text.getBoundingClientRect();
+    return text.textContent === words && box.top >= scene.top - 1 && box.bottom <= scene.bottom + 1;
+  });
+}"""
+
+# What is wrong on paper: slides that do not stand one below the other, what reaches over one, pictures at another step.
+ON_PAPER = """() => [...document.querySelectorAll('section.page')].flatMap((page, number) => {
+  const [box, at] = [page.getBoundingClientRect(), number + 1];
+  const slider = page.querySelector('.kd-steps input');
+  const over = [...page.querySelectorAll('*')].filter((node) => {
+    const own = node.getBoundingClientRect();
+    const cut = node.closest(".notes, .kd-scroll[style*='clip']:not([data-room])"); // the rest is on the next page
+    return own.height && !cut && (own.bottom > box.bottom + 1 || own.right > box.right + 1);
+  });
+  return [
+    ...(Math.abs(box.top + scrollY - 720 * number) > 1 ? [`${at} at ${box.top}`] : []),
+    ...(Math.abs(box.height - 720) > 1 ? [`${at} high ${box.height}`] : []),
+    ...(slider && slider.value !== slider.max ? [`${at} at step ${slider.value}`] : []),
+    ...over.map((node) => `${at} ${node.tagName} ${node.textContent.slice(0, 30)}`),
+  ];
+})"""

@@ -1,12 +1,14 @@
 """What becomes of a notebook's cells on the way to slides, and what `kubedev slides` says of bad input."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 
-from kubedev.tools.deck import deck_html
+from kubedev.tools import notebooks
+from kubedev.tools.deck import Code, deck_html
 from kubedev.tools.slides import main
 
 HERE = Path(__file__).parent
@@ -87,6 +89,54 @@ def test_the_richest_format_that_a_page_alone_can_show(data: dict[str, Any], sho
 def test_a_widget_without_a_picture_is_left_out() -> None:
     data = {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/plain": "Button()"}
     assert "Button" not in slides_of(cell("code", "x", "slide", (data,)))
+
+
+def test_t5_what_a_cell_prints_piece_by_piece_is_one_text() -> None:
+    made = cell("code", "print(1)", "slide")
+    made.outputs = [nbformat.v4.new_output("stream", name="stdout", text=f"{n}\n") for n in range(3)]
+    html = slides_of(made)
+    assert html.count('class="block output"') == 1
+    assert "<pre>0\n1\n2</pre>" in html
+
+
+def test_t5_a_text_for_the_room_stands_in_place_of_the_readers_and_sources_are_left_out() -> None:
+    seen = cell("markdown", "Click a device.", "slide")
+    seen.metadata["kubedev"] = {"room": "Watch *d0*."}
+    html = slides_of(seen, cell("markdown", "## Where it bites\n\nHere.\n\n## Go sources\n\n`manager.go`"))
+    assert "Click" not in html
+    assert "Watch <em>d0</em>." in html
+    assert "Here." in html
+    assert "manager.go" not in html
+
+
+@pytest.mark.parametrize(("code", "texts"), [("read", ["print"]), ("all", ["print", "draw"]), ("none", [])])
+def test_t3_code_that_is_not_to_be_read_is_left_out(code: Code, texts: list[str]) -> None:
+    shown = [
+        cell("code", "draw(1)", "slide", ({"image/png": PIXEL},)),
+        cell("code", "print(1)", "slide", ({"text/plain": "1"},)),
+    ]
+    html = deck_html(nbformat.v4.new_notebook(cells=shown), {}, HERE, code)
+    assert [
+        text for text in ("print", "draw") if f'<span class="nb">{text}' in html or f'"n">{text}' in html
+    ] == texts
+
+
+def test_t6_slides_are_made_from_the_labs_as_they_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labs = tmp_path / "labs"
+    labs.mkdir()
+    (labs / "00-a.ipynb").write_text("as it came")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", str(tmp_path)]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "labs"]):
+        subprocess.run([*git, *command], check=True)
+    (labs / "00-a.ipynb").write_text("with answers")
+    monkeypatch.setattr(notebooks, "shipped", lambda: labs)
+    monkeypatch.setattr(notebooks, "is_installed", lambda: False)
+    assert notebooks.original(labs / "00-a.ipynb") == "as it came"
+    assert notebooks.original(tmp_path / "mine.ipynb") is None
+    monkeypatch.setattr(notebooks, "is_installed", lambda: True)  # then the package has what came
+    assert notebooks.original(tmp_path / "kubedev-labs" / "00-a.ipynb") == "with answers"
 
 
 def test_nothing_is_asked_from_a_network() -> None:

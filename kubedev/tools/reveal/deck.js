@@ -2,15 +2,17 @@
 
 const HEIGHT = 720;
 const PICTURE_WIDTH = 1240;
+const PICTURE_DRAWN = 720; // pictures are drawn this wide for slides, so that their text of 14 px is 24 px
 const TOP = 76; // where a slide begins, below the name of its section
 const EDGE = 10; // above and below a picture
-const BAND = 62; // below a picture: its steps and its sentence
+const BAND = 92; // below a picture: its steps and its sentence
 const STATEMENT = 420; // a slide of words that is lower than this is set larger
-const CODE_SIZES = [22, 20, 18, 16];
-const OUTPUT_SIZES = [20, 18];
+const TEXT_SIZES = [28, 24]; // of code and of what it prints; no text is smaller
 const INDENT = 26; // of outputs
-const POWERS = { size: 23 }; // an exponent is set at 0.7 of it
-const TABLE_SIZES = [21, 19, 17, 16];
+const POWERS = { size: 34 }; // an exponent is set at 0.7 of it
+const TABLE_SIZES = [28, 26, 24];
+const CHOICE_SIZES = [36, 32, 28, 24];
+const INK = "#1b1f24"; // a chart is drawn for a light ground; where the page is dark, a filter turns it round
 
 const workshop = document.createElement("div");
 workshop.className = "workshop";
@@ -33,7 +35,7 @@ function newPage() {
 const fits = (page) => page.offsetHeight <= HEIGHT;
 const isHeading = (node) => /^H[1-3]$/.test(node?.firstElementChild?.tagName);
 const isList = (node) => node.querySelector(":scope > :is(ul, ol, table)");
-const isWhole = (block) => block.matches(".picture, .chart, .image");
+const isWhole = (block) => block.matches(".picture, .chart, .image, .question");
 
 /** Prose as one block for each heading, paragraph, list or table. */
 function torn(block) {
@@ -59,11 +61,12 @@ function pagesOf(blocks) {
     const block = waiting.shift();
     if (isWhole(block) && page.children.length) turn();
     page.append(block);
-    if (block.matches(".code")) fitText(block, CODE_SIZES);
-    if (block.matches(".output")) fitText(block, OUTPUT_SIZES);
+    if (block.matches(".code")) fitText(block, TEXT_SIZES);
+    if (block.matches(".output")) fitText(block, TEXT_SIZES);
     fitTable(block);
     if (isWhole(block)) {
-      page.classList.add(block.matches(".picture") ? "full" : "wide");
+      page.classList.add(block.matches(".picture") ? "full" : block.matches(".question") ? "asks" : "wide");
+      if (block.matches(".question")) fitQuestion(block, page);
       const rest = block.matches(".picture") && trimPicture(block);
       turn();
       if (rest) waiting.unshift(rest);
@@ -137,27 +140,42 @@ function fitTable(block) {
     return table.offsetWidth <= block.clientWidth - INDENT;
   });
   table.style.width = "";
-  table.style.fontSize = `${size ?? TABLE_SIZES[1]}px`;
+  table.style.fontSize = `${size ?? TABLE_SIZES.at(-1)}px`;
 }
 
-/** Leave a picture's title out where there is no room for it; the part that does not fit, as a picture of its own. */
+/** The largest size at which a question with all its choices is on one slide. */
+function fitQuestion(block, page) {
+  for (const size of CHOICE_SIZES) {
+    block.style.setProperty("--choice", `${size}px`);
+    if (fits(page)) return;
+  }
+}
+
+/**
+ * Leave a picture's title out where there is no room for it. One that steps and is too high is looked at through a
+ * window, which goes where something changes (show.js); of another one, the part that does not fit, as a picture of its
+ * own.
+ */
 function trimPicture(block) {
   const [scene, svg, steps] = [".kd-scroll", "svg", ".kd-steps"].map((part) => block.querySelector(part));
   const { first, steps: later } = JSON.parse(block.querySelector("script[type='application/json']").textContent);
   const heads = [first.head, ...later.map((step) => step.head ?? step.whole?.head)].filter(Boolean);
-  const height = Math.max(...heads.map(([, , , width, high]) => (high / width) * PICTURE_WIDTH));
-  const band = steps.hidden ? block.querySelector(".kd-sentence").offsetHeight + 12 : BAND;
+  const width = Math.max(PICTURE_DRAWN, ...heads.map(([, , , width]) => width));
+  const height = Math.max(...heads.map(([, , , , high]) => (high / width) * PICTURE_WIDTH));
+  const sentence = block.querySelector(".kd-sentence");
+  const band = steps.hidden ? sentence.offsetHeight + 12 : BAND;
   const room = HEIGHT - EDGE - band;
   for (const button of steps.querySelectorAll("button")) {
     button.setAttribute("aria-label", button.textContent);
     button.textContent = button.textContent.match(/[◀▶]/)[0];
   }
   block.style.setProperty("--band", `${band}px`);
-  svg.style.maxHeight = `${room}px`;
   block.classList.toggle("tight", height + block.querySelector(".kd-title").offsetHeight > room);
-  if (height <= room || !steps.hidden) return null;
-  svg.style.maxHeight = "none";
-  return cutPicture(block, scene, svg, room);
+  if (height <= room) return null;
+  if (steps.hidden) return cutPicture(block, scene, svg, room);
+  scene.style.cssText = `height: ${room}px; overflow: clip`;
+  scene.dataset.room = room;
+  return null;
 }
 
 /** Cut a picture of one frame where nothing is drawn, as evenly as can be; the lower part. */
@@ -174,7 +192,8 @@ function cutPicture(block, scene, svg, room) {
     reached = Math.max(reached, span.bottom - top);
   }
   if (to - from > room && !best) {
-    svg.style.maxHeight = `${room}px`; // there is no gap
+    scene.style.cssText = `height: ${room}px; overflow: clip`; // there is no gap: going on moves a window down
+    Object.assign(scene.dataset, { room, pan: "" });
     return null;
   }
   const end = to - from <= room ? to : best;
@@ -188,21 +207,29 @@ function cutPicture(block, scene, svg, room) {
 
 function drawChart(block) {
   const { data, layout } = JSON.parse(block.querySelector("script").textContent);
-  const colour = (name) => getComputedStyle(document.body).getPropertyValue(`--kd-${name}`);
-  const font = { ...layout.font, size: Math.max(layout.font?.size ?? 0, 16), color: colour("ink") };
-  const size = { width: 1136, height: Math.min(layout.height ?? 560, 560), autosize: false };
-  for (const axis of [layout.xaxis, layout.yaxis].filter((axis) => axis?.type === "log")) axis.tickfont = POWERS;
-  const ground = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
+  const font = { ...layout.font, size: Math.max(layout.font?.size ?? 0, 24), color: INK };
+  const large = (part) => ({ ...part, font: { ...part?.font, size: 24 } });
+  const axes = Object.keys(layout).filter((name) => /^[xy]axis/.test(name));
+  const set = { font, width: 1136, height: 560, autosize: false, margin: { t: layout.title ? 70 : 20, r: 30 } };
+  Object.assign(set, { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" });
+  if (layout.title) set.title = large(layout.title);
+  set.legend = { ...large(layout.legend), bgcolor: "rgba(0,0,0,0)" };
+  set.annotations = layout.annotations?.map(large);
+  for (const name of ["xaxis", "yaxis", ...axes]) {
+    const axis = layout[name];
+    const tickfont = axis?.type === "log" && !axis.ticktext ? POWERS : { size: 24 };
+    set[name] = { ...axis, automargin: true, tickfont, ...(axis?.title && { title: { ...large(axis.title), standoff: 14 } }) };
+  }
   const place = element("div", "");
   workshop.append(place); // where it can be measured
-  return Plotly.newPlot(place, data, { ...layout, ...size, ...ground, font }, { displayModeBar: false }).then(() =>
+  return Plotly.newPlot(place, data, { ...layout, ...set }, { displayModeBar: false }).then(() =>
     block.append(place),
   );
 }
 
 /** Where a slide without a heading of its own belongs. */
 function label(page, where) {
-  if (!where || page.matches(".full") || isHeading(page.firstElementChild)) return;
+  if (!where || page.matches(".full, .asks") || isHeading(page.firstElementChild)) return;
   const bold = element("b", "");
   bold.textContent = where;
   page.prepend(element("p", "where", bold));
@@ -250,60 +277,3 @@ for (const stack of stacks) {
 }
 workshop.remove();
 
-const reveal = new Reveal(document.querySelector(".reveal"), {
-  width: 1280,
-  height: HEIGHT,
-  margin: 0,
-  maxScale: 6,
-  center: false,
-  controls: false,
-  hash: true,
-  navigationMode: "linear",
-  transition: "none",
-  backgroundTransition: "none",
-  plugins: [RevealNotes],
-});
-await reveal.initialize();
-
-// The steps of the picture on show
-
-const picture = () => reveal.getCurrentSlide()?.querySelector(".kd-steps");
-
-function step(by) {
-  const slider = picture()?.querySelector("input");
-  if (!slider) return;
-  setStep(slider, Number(slider.value) + by);
-  const audience = window.parent.opener; // this is the speaker's copy: the audience sees the same step
-  audience?.postMessage(JSON.stringify({ namespace: "kubedev", at: slider.value }), "*");
-}
-
-function setStep(slider, at) {
-  slider.value = at;
-  slider.dispatchEvent(new Event("input"));
-}
-
-window.addEventListener("message", ({ data }) => {
-  if (typeof data !== "string" || !data.includes('"kubedev"')) return;
-  const slider = picture()?.querySelector("input");
-  if (slider) setStep(slider, JSON.parse(data).at);
-});
-reveal.addKeyBinding({ keyCode: 13, key: "Enter", description: "Step the picture forward" }, () => step(1));
-reveal.addKeyBinding({ keyCode: 8, key: "Backspace", description: "Step the picture back" }, () => step(-1));
-reveal.addKeyBinding({ keyCode: 84, key: "T", description: "Light or dark" }, () => {
-  const root = document.documentElement;
-  const chosen = root.dataset.jpThemeLight;
-  const dark = chosen ? chosen === "false" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.jpThemeLight = dark;
-});
-
-// The number of the slide, with buttons for those who point
-
-const [back, forward] = document.querySelectorAll("nav button");
-const pages = reveal.getSlides();
-const count = () => {
-  document.querySelector("nav output").textContent = `${pages.indexOf(reveal.getCurrentSlide()) + 1} / ${pages.length}`;
-};
-back.onclick = () => reveal.prev();
-forward.onclick = () => reveal.next();
-reveal.on("slidechanged", count);
-count();
