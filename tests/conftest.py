@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -18,6 +19,43 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # everybody else's run tries something new.
 hypothesis.settings.register_profile("kubedev", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("kubedev")
+
+
+# Two workers share a browser's tests first, since those take longest; what is short fills the gap at the end.
+LONGEST_FIRST = ("tests/browser/test_labs.py", "tests/browser", "tests/notebooks", "tests/contract", "tests")
+
+
+def place_in_order(nodeid: str) -> int:
+    """The place of a test among those that take longest."""
+    return next(place for place, start in enumerate((*LONGEST_FIRST, "")) if nodeid.startswith(start))
+
+
+def scope_of(nodeid: str) -> str:
+    """What goes to one worker, since it shares what is started: a module, a class, or a class with one parameter."""
+    test, _, parameters = nodeid.partition("[")
+    scope = test.rpartition("::")[0]
+    return f"{scope}[{parameters}" if "::" in scope and parameters else scope
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        items.sort(key=lambda item: place_in_order(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """`--dist loadscope` as it is, but for a scope's bounds and the order in which scopes are begun."""
+    if config.getvalue("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    config.option.loadscopereorder = False
+
+    class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return scope_of(nodeid)
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,6 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,13 @@ import nbformat
 import pytest
 
 from tests.conftest import ROOT
-from tests.notebooks.kernel import kernel_of
+from tests.notebooks.kernel import Kernel, kernel_of
 
 LABS = sorted((ROOT / "labs").rglob("*.ipynb"))
 each_lab = pytest.mark.parametrize("lab", LABS, ids=lambda path: path.stem)
+
+SHORTER = "from kubedev.kubelet.devices import registration; registration.DIAL_TIMEOUT = 4.0"
+"""A kubelet dials a plugin for ten seconds: a lab waits for that once, in its first run."""
 
 Cells = list[Any]
 
@@ -58,54 +60,61 @@ def test_a_cell_has_at_most_eight_lines_and_a_title(lab: Path) -> None:
         assert cell.source.startswith("# "), cell.id  # the line that is shown of a hidden cell
 
 
-@each_lab
-def test_u20_a_lab_runs_from_the_top_without_a_click(lab: Path) -> None:
+@pytest.fixture(scope="class")
+def kernel(lab: Path) -> Iterator[Kernel]:
+    """A lab's kernel: from the top, and then all again."""
     with kernel_of(lab) as kernel:
+        yield kernel
+
+
+@pytest.fixture(scope="class")
+def copy(lab: Path) -> Iterator[Kernel]:
+    """A copy of the lab in a kernel of its own: from the top, and then section by section."""
+    with kernel_of(lab) as kernel:
+        kernel.say(SHORTER)
+        yield kernel
+
+
+def first(kernel: Kernel) -> None:
+    """Run a lab from the top, unless that has been done."""
+    if code(kernel.cells)[-1].execution_count is None:
         kernel.run(code(kernel.cells))
 
 
-@each_lab
-@pytest.mark.slow
-def test_u20_a_lab_runs_twice_in_one_kernel_and_leaves_nothing(lab: Path) -> None:
-    with kernel_of(lab) as kernel:
+@pytest.mark.parametrize("lab", LABS, ids=lambda path: path.stem, scope="class")
+class TestLab:
+    """What a reader may do with a lab, in two kernels that are started once."""
+
+    def test_u20_a_lab_runs_from_the_top_without_a_click(self, kernel: Kernel) -> None:
         start = time.monotonic()
         kernel.run(code(kernel.cells))
         assert time.monotonic() - start < 60
-        first = kernel.census()
-        kernel.run(code(kernel.cells))
-        second = kernel.settle(first)
-        assert {kind: second[kind] - first[kind] for kind in first} == {kind: {} for kind in first}
 
+    @pytest.mark.slow
+    def test_u20_a_lab_runs_again_beside_a_copy_and_leaves_nothing(
+        self, kernel: Kernel, copy: Kernel
+    ) -> None:
+        first(kernel)
+        kernel.say(SHORTER)
+        before = kernel.census()
+        for mine, yours in zip(code(kernel.cells), code(copy.cells), strict=True):
+            kernel.run([mine])
+            copy.run([yours])
+        after = kernel.settle(before)
+        assert {kind: after[kind] - before[kind] for kind in before} == {kind: {} for kind in before}
 
-@each_lab
-@pytest.mark.slow
-def test_two_copies_at_once_do_not_meet(lab: Path) -> None:
-    with kernel_of(lab) as one, kernel_of(lab) as other:
-        for mine, yours in zip_longest(code(one.cells), code(other.cells)):
-            one.run([mine])
-            other.run([yours])
-
-
-@each_lab
-@pytest.mark.slow
-def test_u19_each_cell_may_run_twice(lab: Path) -> None:
-    with kernel_of(lab) as kernel:
-        for cell in code(kernel.cells):
-            kernel.run([cell])
-            said = texts(cell)
-            kernel.run([cell])
-            assert texts(cell) == said, cell.id
-
-
-@each_lab
-@pytest.mark.slow
-def test_u19_each_section_runs_alone(lab: Path) -> None:
-    with kernel_of(lab) as kernel:
-        (_, imports), *others = sections(kernel.cells)
+    @pytest.mark.slow
+    def test_u19_each_section_runs_alone_and_each_cell_twice(self, copy: Kernel) -> None:
+        (_, imports), *others = sections(copy.cells)
         assert others
         for _, cells in others:
-            kernel.say("%reset -f")
-            kernel.run([*imports, *cells])
+            copy.say("%reset -f")
+            copy.run(imports)
+            for cell in cells:
+                copy.run([cell])
+                said = texts(cell)
+                copy.run([cell])
+                assert texts(cell) == said, cell.id
 
 
 def texts(cell: Any) -> list[str]:
