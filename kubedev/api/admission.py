@@ -6,6 +6,7 @@ which are added too, are left out: nothing here looks at them.
 """
 
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from kubedev.api.defaults import resolve_priority
 from kubedev.api.objects import Labels, Pod
@@ -17,7 +18,7 @@ from kubedev.api.selectors import (
     Toleration,
     WeightedPodAffinityTerm,
 )
-from kubedev.api.values import replace
+from kubedev.api.values import Same, replace
 
 __all__ = [
     "BUILT_IN_NAMESPACES",
@@ -52,12 +53,20 @@ def admit_pod(pod: Pod, classes: Iterable[PriorityClass]) -> Pod:
 
 def with_default_tolerations(pod: Pod) -> Pod:
     """The pod with 300 s on a node that is not ready or unreachable, unless it says how long itself."""
+    added = added_tolerations(Same(pod.tolerations))
+    return replace(pod, tolerations=added) if added is not pod.tolerations else pod
+
+
+@lru_cache(maxsize=256)  # pods of one template share their tolerations, and go on sharing them
+def added_tolerations(of_tolerations: Same[tuple[Toleration, ...]]) -> tuple[Toleration, ...]:
+    """Tolerations with those that are missing; the same where none is."""
+    own = of_tolerations.value
     added = [
         Toleration(key, "Exists", effect="NoExecute", toleration_seconds=TOLERATION_SECONDS)
         for key in (NOT_READY, UNREACHABLE)
-        if not any(t.key in (key, "") and t.effect in ("NoExecute", "") for t in pod.tolerations)
+        if not any(t.key in (key, "") and t.effect in ("NoExecute", "") for t in own)
     ]
-    return replace(pod, tolerations=(*pod.tolerations, *added)) if added else pod
+    return (*own, *added) if added else own
 
 
 def with_match_labels(pod: Pod) -> Pod:

@@ -5,11 +5,12 @@ devices and scheduling is here.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from functools import lru_cache
 
 from kubedev.api.objects import Container, Node, Pod, ResourceList
 from kubedev.api.pod_groups import Namespace, PriorityClass
 from kubedev.api.quantity import MILLI
+from kubedev.api.values import Same, replace
 
 __all__ = [
     "SYSTEM_PRIORITY_CLASSES",
@@ -37,20 +38,29 @@ def default_pod(pod: Pod) -> Pod:
     Quantities are rounded up to thousandths. A pod on the host's network takes its container ports there.
     """
 
+    return replace(
+        pod,
+        containers=default_containers(Same(pod.containers), pod.host_network),
+        init_containers=default_containers(Same(pod.init_containers), pod.host_network),
+        overhead=round_up_list(pod.overhead) if pod.overhead else pod.overhead,
+    )
+
+
+@lru_cache(maxsize=256)  # pods of one template share their containers, and go on sharing them
+def default_containers(
+    of_containers: Same[tuple[Container, ...]], host_network: bool
+) -> tuple[Container, ...]:
+    """Containers as the API server stores them."""
+
     def default_container(container: Container) -> Container:
         ports = container.ports
-        if pod.host_network:
+        if host_network:
             ports = tuple(replace(port, host_port=port.host_port or port.container_port) for port in ports)
         requests = {**container.limits, **container.requests}
         limits = round_up_list(container.limits)
         return replace(container, requests=round_up_list(requests), limits=limits, ports=ports)
 
-    return replace(
-        pod,
-        containers=tuple(map(default_container, pod.containers)),
-        init_containers=tuple(map(default_container, pod.init_containers)),
-        overhead=round_up_list(pod.overhead),
-    )
+    return tuple(map(default_container, of_containers.value))
 
 
 def without_claims(pod: Pod) -> Pod:

@@ -7,11 +7,13 @@ Go source: `pkg/apis/core/v1/helper/qos/qos.go: ComputePodQOS`. Only CPU and mem
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from kubedev.api.names import CPU, MEMORY
 from kubedev.api.objects import Container, Pod, ResourceList
 from kubedev.api.quantity import Quantity
 from kubedev.api.requests import add_lists
+from kubedev.api.values import Same
 
 __all__ = ["QOSDecision", "QOSRule", "compute_pod_qos", "get_pod_qos"]
 
@@ -53,7 +55,14 @@ def get_pod_qos(pod: Pod) -> QOSDecision:
 
 def compute_pod_qos(pod: Pod) -> QOSDecision:
     """The class that follows from requests and limits; API defaulting is not applied here."""
-    containers = (*pod.containers, *pod.init_containers)
+    return _qos(Same(pod.containers), Same(pod.init_containers))
+
+
+@lru_cache(maxsize=256)  # a pod is asked again and again, and pods of one template share their containers
+def _qos(
+    of_containers: Same[tuple[Container, ...]], of_init_containers: Same[tuple[Container, ...]]
+) -> QOSDecision:
+    containers = (*of_containers.value, *of_init_containers.value)
     requests = sum_lists(counted(container.requests) for container in containers)
     limits = sum_lists(counted(container.limits) for container in containers)
 

@@ -265,5 +265,10 @@ def compute_pod_resource_request(pod: Pod, switches: Collection[str] = ()) -> Re
     Huge quantities wrap as int64 does, and then fit; with the switch 128684 they do not.
     Go: `noderesources/fit.go: computePodResourceRequest`.
     """
-    request = Resource().set_max(pod_requests(pod), plain="128684" in switches)
+    return _asked(Same(pod_requests(pod)), "128684" in switches)
+
+
+@lru_cache(maxsize=256)
+def _asked(requests: Same[ResourceList], plain: bool) -> Resource:
+    request = Resource().set_max(requests.value, plain)
     return replace(request, scalar_resources=dict(sorted(request.scalar_resources.items())))

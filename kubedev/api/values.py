@@ -78,25 +78,23 @@ class Same(Generic[V]):
         return id(self.value)
 
 
-CHUNK = 128
-"""How many items stand together: about the square root of how many there are in a large map."""
-
-
 class SharedMap(Mapping[K, V], Generic[K, V]):
     """A mapping in the order of insertion, as a dict is, and equal to any mapping with the same items.
 
-    Items stand in chunks by the number that they got when they came; `_numbers` finds a key's number.
+    Items stand in chunks of `_size` by the number that they got when they came; `_numbers` finds a key's number. A
+    change copies one chunk and the list of them: the size is about the square root of how many items there are.
     """
 
-    __slots__ = ("_chunks", "_length", "_next", "_numbers")
+    __slots__ = ("_chunks", "_length", "_next", "_numbers", "_size")
 
     def __init__(self, items: Mapping[K, V] | None = None) -> None:
         given = items or {}
+        size = self._size = _chunk_size(len(given))
         chunks: dict[int, dict[K, V]] = {}
         numbers: dict[int, dict[K, int]] = {}
         for number, (key, value) in enumerate(given.items()):
-            chunks.setdefault(number // CHUNK, {})[key] = value
-            numbers.setdefault(hash(key) % CHUNK, {})[key] = number
+            chunks.setdefault(number // size, {})[key] = value
+            numbers.setdefault(hash(key) % size, {})[key] = number
         self._chunks, self._numbers = chunks, numbers
         self._length = self._next = len(given)
 
@@ -105,8 +103,10 @@ class SharedMap(Mapping[K, V], Generic[K, V]):
         number = self._number(key)
         if number is not None:
             return self._made(number, key, value, self._numbers, self._length, self._next)
+        if self._length > 4 * self._size**2:
+            return SharedMap({**dict(self.items()), key: value})
         number = self._next
-        bucket = hash(key) % CHUNK
+        bucket = hash(key) % self._size
         numbers = {**self._numbers, bucket: {**self._numbers.get(bucket, {}), key: number}}
         return self._made(number, key, value, numbers, self._length + 1, number + 1)
 
@@ -115,16 +115,18 @@ class SharedMap(Mapping[K, V], Generic[K, V]):
         number = self._number(key)
         if number is None:
             raise KeyError(key)
-        bucket, place = hash(key) % CHUNK, number // CHUNK
+        bucket, place = hash(key) % self._size, number // self._size
         chunks, numbers = self._chunks.copy(), self._numbers.copy()
         chunks[place], numbers[bucket] = chunks[place].copy(), numbers[bucket].copy()
         del chunks[place][key], numbers[bucket][key]
         if not chunks[place]:
             del chunks[place]
-        return _of_parts(chunks, numbers, self._length - 1, self._next)
+        return _of_parts(self._size, chunks, numbers, self._length - 1, self._next)
 
     def changed_since(self, older: "SharedMap[K, V]") -> list[K]:
         """The keys whose value is another object here than in an older map, or came; quick where little changed."""
+        if older._size != self._size:
+            return [key for key, value in self.items() if older.get(key) is not value]
         changed: list[K] = []
         for place, chunk in self._chunks.items():
             before = older._chunks.get(place, {})
@@ -133,30 +135,30 @@ class SharedMap(Mapping[K, V], Generic[K, V]):
         return changed
 
     def _number(self, key: K) -> int | None:
-        bucket = self._numbers.get(hash(key) % CHUNK)
+        bucket = self._numbers.get(hash(key) % self._size)
         return None if bucket is None else bucket.get(key)
 
     def _made(
         self, number: int, key: K, value: V, numbers: dict[int, dict[K, int]], length: int, after: int
     ) -> "SharedMap[K, V]":
-        place = number // CHUNK
+        place = number // self._size
         chunk = {**self._chunks.get(place, {}), key: value}
-        return _of_parts({**self._chunks, place: chunk}, numbers, length, after)
+        return _of_parts(self._size, {**self._chunks, place: chunk}, numbers, length, after)
 
     def get(self, key: K, default: Any = None) -> Any:
         """The value of the key, or the default."""
         number = self._number(key)
-        return default if number is None else self._chunks[number // CHUNK][key]
+        return default if number is None else self._chunks[number // self._size][key]
 
     def __contains__(self, key: object) -> bool:
-        bucket = self._numbers.get(hash(key) % CHUNK)
+        bucket = self._numbers.get(hash(key) % self._size)
         return bucket is not None and key in bucket
 
     def __getitem__(self, key: K) -> V:
         number = self._number(key)
         if number is None:
             raise KeyError(key)
-        return self._chunks[number // CHUNK][key]
+        return self._chunks[number // self._size][key]
 
     def __iter__(self) -> Iterator[K]:
         for chunk in self._chunks.values():
@@ -197,11 +199,19 @@ class _Items(ItemsView[K, V]):
             yield from chunk.items()
 
 
+def _chunk_size(length: int) -> int:
+    """The power of two, at least 8, of which half the square is not reached."""
+    size = 8
+    while size * size < 2 * length:
+        size *= 2
+    return size
+
+
 def _of_parts(
-    chunks: dict[int, dict[K, V]], numbers: dict[int, dict[K, int]], length: int, after: int
+    size: int, chunks: dict[int, dict[K, V]], numbers: dict[int, dict[K, int]], length: int, after: int
 ) -> SharedMap[K, V]:
     made: SharedMap[K, V] = SharedMap.__new__(SharedMap)
-    made._chunks, made._numbers, made._length, made._next = chunks, numbers, length, after
+    made._size, made._chunks, made._numbers, made._length, made._next = size, chunks, numbers, length, after
     return made
 
 

@@ -5,7 +5,7 @@ letters; here they are numbered, so that a run can be repeated.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from kubedev.api.defaults import default_pod, without_claims
@@ -22,6 +22,7 @@ from kubedev.api.selectors import (
 )
 from kubedev.api.strict import unknown_fields
 from kubedev.api.validation import validate_pod
+from kubedev.api.values import Same, replace
 
 __all__ = [
     "daemon_pod",
@@ -113,14 +114,22 @@ def pods_of(workload: Workload) -> tuple[Pod, ...]:
 
 
 def pod_from_template(workload: Workload, number: int | str) -> Pod:
-    """One pod of a workload, not defaulted yet."""
+    """One pod of a workload, not defaulted yet. What is the same for all of them is one value: they share it."""
+    name, template = f"{workload.name}-{number}", template_pod(Same(workload))
+    metadata = Fields.of({**template.manifest["metadata"], "name": name})
+    uid = metadata.text("uid", f"{workload.namespace}/{name}")
+    return replace(template, name=name, uid=uid, manifest={**template.manifest, "metadata": metadata.values})
+
+
+@lru_cache(maxsize=16)
+def template_pod(of_workload: Same[Workload]) -> Pod:
+    """The pod of a workload's template, under the workload's own name."""
+    workload = of_workload.value
     template: Mapping[str, Any] = workload_spec(workload).child("template").values
     metadata = Fields.of(template.get("metadata"), f"{template_path(workload)}.metadata").values
-    name = f"{workload.name}-{number}"
-    owned = {**metadata, "name": name, "namespace": workload.namespace}
-    pod = Pod.parse({**template, "metadata": owned})
+    owned = {**metadata, "name": workload.name, "namespace": workload.namespace}
     owner = OwnerReference(workload.kind, workload.name, controller=True)
-    return replace(pod, owner_references=(owner,))
+    return replace(Pod.parse({**template, "metadata": owned}), owner_references=(owner,))
 
 
 def daemon_pod(workload: Workload, node: Node) -> Pod:

@@ -4,6 +4,7 @@ Go: `pkg/api/v1/pod/util.go: UpdatePodCondition`.
 """
 
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from kubedev.api.objects import Condition, Pod
 from kubedev.api.values import replace
@@ -34,7 +35,12 @@ def merged(
 
 def _timed(condition: Condition, before: Condition | None, now: float) -> Condition:
     same = before is not None and before.status == condition.status
-    return replace(condition, last_transition_time=before.last_transition_time if before and same else now)
+    return _at(condition, before.last_transition_time if before and same else now)
+
+
+@lru_cache(maxsize=1024)  # many pods say the same at one moment
+def _at(condition: Condition, time: float | None) -> Condition:
+    return replace(condition, last_transition_time=time)
 
 
 def gated(pod: Pod, now: float) -> Pod:

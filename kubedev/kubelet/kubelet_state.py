@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from kubedev.api.messages import Answer, Call
 from kubedev.api.objects import Node, Pod
-from kubedev.api.values import replace
+from kubedev.api.values import Same, replace
 from kubedev.kubelet.config import KubeletConfig
 from kubedev.kubelet.cpu.cpu_manager import CPUManagerState
 from kubedev.kubelet.devices.devices import DeviceManagerState
@@ -66,11 +67,16 @@ class KubeletState:
 
     def active_pods(self) -> tuple[Pod, ...]:
         """The pods that may hold devices, the one being admitted among them."""
-        return tuple(r.pod for r in self.pods.values() if r.active)
+        return _active(Same(self.pods))
 
     def with_affinity(self, pod_uid: str, container: str, hint: TopologyHint) -> "KubeletState":
         """The state with this affinity in its store."""
         return replace(self, affinities=self.affinities.set_affinity(pod_uid, container, hint))
+
+
+@lru_cache(maxsize=16)  # in one admission every manager asks
+def _active(of_records: Same[Mapping[str, PodRecord]]) -> tuple[Pod, ...]:
+    return tuple([record.pod for record in of_records.value.values() if record.active])
 
 
 def new_kubelet(node: Node, socket_dir: str, config: KubeletConfig | None = None) -> KubeletState:

@@ -113,6 +113,11 @@ def _failures(pod: Pod, node_info: NodeInfo) -> Iterator[PredicateFailure]:
 
 
 def _without_missing_resources(pod: Pod, node_info: NodeInfo) -> Pod:
+    there = node_info.allocatable.scalar_resources
+    asked = {name for one in (*pod.containers, *pod.init_containers) for name in one.requests}
+    if not any(is_extended_resource_name(name) and name not in there for name in asked):
+        return pod
+
     def known(containers: tuple[Container, ...]) -> tuple[Container, ...]:
         return tuple(replace(c, requests=_known(c.requests)) for c in containers)
 
@@ -120,7 +125,7 @@ def _without_missing_resources(pod: Pod, node_info: NodeInfo) -> Pod:
         return {
             name: quantity
             for name, quantity in requests.items()
-            if not is_extended_resource_name(name) or name in node_info.allocatable.scalar_resources
+            if not is_extended_resource_name(name) or name in there
         }
 
     return replace(pod, containers=known(pod.containers), init_containers=known(pod.init_containers))
