@@ -14,7 +14,7 @@ from kubedev.scheduler.context import Context
 from kubedev.scheduler.cycle import schedule_one
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.default_plugins import default_framework
-from kubedev.scheduler.preemption import victims
+from kubedev.scheduler.preemption import by_room
 from kubedev.scheduler.preemption.preemption import Preemption
 from kubedev.scheduler.snapshot import Snapshot
 from tests.unit.scheduler_world import make_node, make_pod
@@ -52,9 +52,9 @@ def test_the_search_with_sums_finds_the_same(
     nominated = [replace(make_pod("rival", cpu="1", priority=9), nominated_node_name="n0")] if rival else []
     snapshot = Snapshot.of(Context(tuple(infos)), nominated, [BUDGET])
     preemptor = make_pod("preemptor", cpu=cpu, priority=5, gpu=gpu)
-    by_room = schedule_one(default_framework(100), preemptor, snapshot)
-    with patch.object(victims, "only_room_counts", lambda checker, node_info: False):
+    quick = schedule_one(default_framework(100), preemptor, snapshot)
+    with patch.object(by_room, "asked_for", lambda of_checker: None):
         by_copies = schedule_one(default_framework(100), preemptor, snapshot)
-    assert by_room == by_copies
-    if by_room.post_filter is not None:
-        assert isinstance(by_room.post_filter.why, Preemption)
+    assert quick == by_copies
+    if quick.post_filter is not None:
+        assert isinstance(quick.post_filter.why, Preemption)

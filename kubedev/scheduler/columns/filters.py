@@ -16,7 +16,7 @@ from kubedev.scheduler.columns import affinity, spread
 from kubedev.scheduler.columns.table import Bools, Ints, Table
 from kubedev.scheduler.columns.verdict import PASSED, Verdict
 from kubedev.scheduler.node_info import HostPort, NodeInfo
-from kubedev.scheduler.plugins.fits import is_ignored
+from kubedev.scheduler.plugins.fits import is_ignored, wanted
 from kubedev.scheduler.plugins.node_affinity import NodeAffinity
 from kubedev.scheduler.plugins.node_name import NodeName
 from kubedev.scheduler.plugins.node_ports import NodePorts, conflicting_port
@@ -123,16 +123,6 @@ def fit(table: Table, plugin: NodeResourcesFit, state: Resource, pod: Pod) -> Ve
             lacking = tuple(reason for bit, reason in enumerate(reasons) if number >> bit & 1)
             kinds[number] = Status(Code.UNSCHEDULABLE, lacking, plugin.name)
     return Verdict(codes, kinds)
-
-
-def wanted(request: Resource) -> list[tuple[str, int]]:
-    """What a request asks for, in the order of `fits`."""
-    amounts = (
-        (CPU, request.milli_cpu),
-        (MEMORY, request.memory),
-        (EPHEMERAL_STORAGE, request.ephemeral_storage),
-    )
-    return [(name, asked) for name, asked in (*amounts, *request.scalar_resources.items()) if asked > 0]
 
 
 def free(table: Table, name: str) -> Ints:

@@ -12,7 +12,7 @@ from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_extended_
 from kubedev.api.requests import Resource
 from kubedev.scheduler.node_info import NodeInfo
 
-__all__ = ["InsufficientResource", "fits"]
+__all__ = ["InsufficientResource", "fits", "is_ignored", "wanted"]
 
 UNITS = {CPU: "m", MEMORY: " bytes", EPHEMERAL_STORAGE: " bytes"}
 
@@ -75,6 +75,16 @@ def fits(
             taken, given = used.scalar_resources.get(name, 0), capacity.scalar_resources.get(name, 0)
             check(short, name, asked, taken, given)
     return tuple(short)
+
+
+def wanted(request: Resource) -> list[tuple[str, int]]:
+    """What a request asks for, in the order of `fits`; what it asks nothing of always fits."""
+    amounts = (
+        (CPU, request.milli_cpu),
+        (MEMORY, request.memory),
+        (EPHEMERAL_STORAGE, request.ephemeral_storage),
+    )
+    return [(name, asked) for name, asked in (*amounts, *request.scalar_resources.items()) if asked > 0]
 
 
 def check(short: list[InsufficientResource], name: str, asked: int, taken: int, given: int) -> None:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from kubedev.api.objects import Pod
 from kubedev.scheduler.diagnosis import NodeToStatus, fit_error
 from kubedev.scheduler.node_info import NodeInfo
+from kubedev.scheduler.preemption.by_room import try_node
 from kubedev.scheduler.preemption.post_filter import FailedCycle, PostFilterResult
-from kubedev.scheduler.preemption.victims import NodeTrial, select_victims_on_node, start_time_of
+from kubedev.scheduler.preemption.victims import NodeTrial, start_time_of
 from kubedev.scheduler.snapshot import NodeChecker, priority_of
 from kubedev.scheduler.status import SUCCESS, Code, Status
 
@@ -131,7 +132,7 @@ class DefaultPreemption:
         trials: list[NodeTrial] = []
         found = harmless = 0
         for node_info in (*potential[start:], *potential[:start]):
-            trial = select_victims_on_node(checker, node_info, cycle.snapshot.budgets)
+            trial = try_node(checker, node_info, cycle.snapshot.budgets)
             trials.append(trial)
             if trial.status.is_success:
                 found += 1

@@ -9,20 +9,10 @@ Go: `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go: Se
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 from kubedev.api.objects import Pod
 from kubedev.api.pod_groups import PodDisruptionBudget
-from kubedev.api.requests import Resource
-from kubedev.api.values import Same
-from kubedev.scheduler.framework import run_filters
 from kubedev.scheduler.node_info import NodeInfo, PodInfo
-from kubedev.scheduler.plugins.node_affinity import NodeAffinity
-from kubedev.scheduler.plugins.node_name import NodeName
-from kubedev.scheduler.plugins.node_resources_fit import NodeResourcesFit
-from kubedev.scheduler.plugins.node_unschedulable import NodeUnschedulable
-from kubedev.scheduler.plugins.taint_toleration import TaintToleration
 from kubedev.scheduler.selectors.labels import SelectorError, from_label_selector
 from kubedev.scheduler.snapshot import NodeChecker, priority_of
 from kubedev.scheduler.status import Code, Status
@@ -32,6 +22,7 @@ __all__ = [
     "NodeTrial",
     "Reprieve",
     "importance",
+    "no_victim",
     "pods_with_budget_violation",
     "select_victims_on_node",
     "start_time_of",
@@ -64,18 +55,15 @@ class NodeTrial:
 
     `potential` are all pods of lower priority, the most important first. Where preemption helps, `status` is
     success and `victims` the pods that have to go, again the most important first; else it tells why not.
+    `num_pdb_violations` says how many victims break a disruption budget.
     """
 
     node_name: str
     status: Status
     potential: tuple[Pod, ...] = ()
-    reprieves: tuple[Reprieve, ...] = ()
+    reprieves: Sequence[Reprieve] = ()
     victims: tuple[Pod, ...] = ()
-
-    @property
-    def num_pdb_violations(self) -> int:
-        """How many victims break a disruption budget."""
-        return sum(1 for one in self.reprieves if one.violates_budget and not one.spared)
+    num_pdb_violations: int = 0
 
 
 def start_time_of(pod: Pod) -> float:
@@ -96,9 +84,7 @@ def select_victims_on_node(
     lower = [info for info in node_info.pods if priority_of(info.pod) < preemptor]
     if not lower:
         return NodeTrial(name, NO_VICTIMS)
-    trial: RoomTrial | Trial = (RoomTrial if only_room_counts(checker, node_info) else Trial)(
-        checker, node_info
-    )
+    trial = Trial(checker, node_info)
     for info in lower:
         trial.remove(info)
     lower.sort(key=lambda info: importance(info.pod))
@@ -114,9 +100,15 @@ def select_victims_on_node(
         if not reprieves[-1].spared:
             trial.remove(info)
     victims = sorted((one.pod for one in reprieves if not one.spared), key=importance)
+    broken = sum(1 for one in reprieves if one.violates_budget and not one.spared)
     if not victims:
-        status = Status(Code.ERROR, (f'expected at least one victim pod on node "{name}"',))
-    return NodeTrial(name, status, potential, tuple(reprieves), tuple(victims))
+        status = no_victim(name)
+    return NodeTrial(name, status, potential, tuple(reprieves), tuple(victims), broken)
+
+
+def no_victim(node_name: str) -> Status:
+    """The error where the pod fits beside all that were taken away."""
+    return Status(Code.ERROR, (f'expected at least one victim pod on node "{node_name}"',))
 
 
 class Trial:
@@ -140,52 +132,6 @@ class Trial:
     def status(self) -> Status:
         """Whether the preemptor fits now."""
         return self.checker.check(self.node_info).status
-
-
-BY_NODE = (NodeUnschedulable, NodeName, TaintToleration, NodeAffinity)
-"""The filters that look at a node's object, and at none of its pods."""
-
-
-def only_room_counts(checker: NodeChecker, node_info: NodeInfo) -> bool:
-    """Whether pods matter to the filters by what they take alone: then the trial needs sums, and no lists of pods."""
-    nominations = checker.nominator.nominations.values()
-    return _look_at_room(Same(checker)) and not any(node == node_info.name for _, node in nominations)
-
-
-@lru_cache(maxsize=2)  # the same for all nodes of a cycle
-def _look_at_room(of_checker: Same[NodeChecker]) -> bool:
-    checker = of_checker.value
-    asked = {name for name, _, _ in checker.calls}
-    plugins = [plugin for plugin in checker.framework.at("filter") if plugin.name in asked]
-    return all(type(plugin) in (*BY_NODE, NodeResourcesFit) for plugin in plugins)
-
-
-class RoomTrial:
-    """A trial on a node's sums: `node`, `requested`, `allocatable` and the number of `pods` are what filters see of it.
-
-    What looks at the node's object does not change its answer: it is asked once.
-    """
-
-    def __init__(self, checker: NodeChecker, node_info: NodeInfo) -> None:
-        self.checker, self.calls = checker, checker.calls
-        self.node, self.allocatable = node_info.node, node_info.allocatable
-        self.requested, self.pods = node_info.requested, range(len(node_info.pods))
-
-    def remove(self, info: PodInfo) -> None:
-        """As if the pod were gone."""
-        self.requested, self.pods = self.requested.plus(info.resource, sign=-1), self.pods[:-1]
-
-    def add(self, info: PodInfo) -> None:
-        """As if it were there again."""
-        self.requested, self.pods = self.requested.plus(info.resource), range(len(self.pods) + 1)
-
-    def status(self) -> Status:
-        """Whether the preemptor fits now."""
-        room: Any = self
-        status = run_filters(self.calls, self.checker.pod, room)
-        if status.is_success:
-            self.calls = tuple(call for call in self.calls if isinstance(call[2], Resource))
-        return status
 
 
 def pods_with_budget_violation(pods: Iterable[Pod], budgets: Sequence[PodDisruptionBudget]) -> frozenset[str]:
