@@ -169,8 +169,9 @@ def eligible(cycle: FailedCycle) -> str:
     if pod.preemption_policy == "Never":
         return "not eligible due to preemptionPolicy=Never."
     nominated = cycle.snapshot.by_name.get(pod.nominated_node_name)
-    impossible = cycle.statuses.get(pod.nominated_node_name).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
-    if nominated is None or impossible:
+    if nominated is None:
+        return ""
+    if cycle.statuses.get(pod.nominated_node_name).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
         return ""
     if is_victim_leaving(nominated, priority_of(pod)):
         return "not eligible due to a terminating pod on the nominated node."
