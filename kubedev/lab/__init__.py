@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kubedev.lab import stream_ends as ends
     from kubedev.lab.compare import both_ends, side_by_side
     from kubedev.lab.machine import Machine, on
+    from kubedev.lab.turning import turns
 
 __all__ = [
     "Device",
@@ -71,9 +72,16 @@ __all__ = [
     "side_by_side",
     "streams",
     "tried",
+    "turns",
 ]
 
-_LATER = {"both_ends": "compare", "side_by_side": "compare", "Machine": "machine", "on": "machine"}
+_LATER = {
+    "both_ends": "compare",
+    "side_by_side": "compare",
+    "Machine": "machine",
+    "on": "machine",
+    "turns": "turning",
+}
 _ROOMS = {
     "admin": "node_scene",
     "allocate": "allocate",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kubedev.api.defaults import default_pod as default_pod
 from kubedev.api.manifests import ManifestError, load
@@ -12,6 +13,7 @@ from kubedev.api.quantity import Quantity as Quantity
 from kubedev.api.quantity import QuantityError
 from kubedev.api.requests import pod_arithmetic
 from kubedev.api.requests import pod_requests as pod_requests
+from kubedev.api.storage import PersistentVolume, PersistentVolumeClaim
 from kubedev.api.validation import validate_pod
 from kubedev.kubelet.pressure.two_limits import PERIOD
 from kubedev.kubelet.pressure.two_limits import Wants as Wants
@@ -31,12 +33,14 @@ __all__ = [
     "against_limits",
     "apply",
     "as_in_2021",
+    "claim",
     "compute_pod_qos",
     "container",
     "default_pod",
     "draw",
     "draw_life",
     "draw_limits",
+    "from_spec",
     "life",
     "manifest",
     "pod",
@@ -69,6 +73,42 @@ def container(
 def pod(*containers: Container, init: Sequence[Container] = (), name: str = "pod") -> Pod:
     """A pod as it is written, before the API server has filled anything in."""
     return Pod(name, uid=name, containers=containers, init_containers=tuple(init))
+
+
+def from_spec(name: str, **spec: Any) -> Pod:
+    """A pod by the fields of its spec as a manifest has them; with one container `c` unless they say otherwise."""
+    return Pod.parse({"metadata": {"name": name}, "spec": {"containers": [{"name": "c"}], **spec}})
+
+
+def claim(
+    name: str = "data",
+    volume: Mapping[str, Any] | None = None,
+    labels: Mapping[str, str] | None = None,
+    mode: str = "ReadWriteOnce",
+    storage_class: str = "",
+) -> tuple[PersistentVolumeClaim | PersistentVolume, ...]:
+    """A claim of 1Gi, bound to a volume with these labels and further fields of its spec if such are given."""
+    size = {"storage": "1Gi"}
+    spec = {"accessModes": [mode], "resources": {"requests": size}, "storageClassName": storage_class}
+    if volume is None:
+        return (PersistentVolumeClaim.parse({"metadata": {"name": name}, "spec": spec}),)
+    bound = {"name": name, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+    reference = {"name": name, "namespace": "default"}
+    there = {
+        "accessModes": [mode],
+        "capacity": size,
+        "storageClassName": storage_class,
+        "claimRef": reference,
+    }
+    return (
+        PersistentVolumeClaim.parse({"metadata": bound, "spec": {**spec, "volumeName": f"{name}-volume"}}),
+        PersistentVolume.parse(
+            {
+                "metadata": {"name": f"{name}-volume", "labels": dict(labels or {})},
+                "spec": {**there, **volume},
+            }
+        ),
+    )
 
 
 def as_in_2021(pod: Pod) -> Pod:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubedev.kubelet.topology.hints import ResourceHints
+from kubedev.scheduler.plugins.resource_scores import UtilizationPoint, broken_linear
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
 from kubedev.views.style import FONT, WIDTH, Theme, colour
@@ -17,7 +18,7 @@ from kubedev.views.timeline import Timeline
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["MergeTime", "explosion_figure", "hints_figure", "timeline_figure"]
+__all__ = ["MergeTime", "explosion_figure", "hints_figure", "shape_figure", "timeline_figure"]
 
 _VERDICTS = ("too few", "reusable left out", "not preferred", "preferred")
 
@@ -131,6 +132,23 @@ def explosion_figure(
         ticktext=["10 µs", "1 ms", "1 s", "1 min", "1 h"],
     )
     figure.update_layout(legend={"x": 0.02, "y": 0.98, "bgcolor": colour("ground", theme)})
+    return figure
+
+
+def shape_figure(shape: Sequence[tuple[int, int]], theme: Theme = "light") -> "Figure":
+    """Return the scores of three strategies by how full a node would be: least, most, and a shape of one's own."""
+    points = [UtilizationPoint(*point) for point in shape]
+    figure = _figure(say("shape.figure"), theme, 380)
+    across = list(range(101))
+    for name, tone, dash, scores in (
+        ("LeastAllocated", "muted", "dot", [100 - u for u in across]),
+        ("MostAllocated", "unhealthy", "dash", across),
+        (say("shape.own"), "accent", "solid", [broken_linear(points, u) for u in across]),
+    ):
+        line = {"color": colour(tone, theme), "dash": dash, "width": 3}
+        figure.add_scatter(x=across, y=scores, name=name, line=line)
+    figure.update_xaxes(title=say("shape.across"), range=[0, 101])
+    figure.update_yaxes(title=say("shape.up"), range=[-3, 104])
     return figure
 
 

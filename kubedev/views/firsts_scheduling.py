@@ -1,19 +1,21 @@
-"""What lab 09 shows first, six nodes that are asked for room, and its picture of 24 nodes."""
+"""What labs 09 and 10 show first, and their pictures: nodes that are asked for room, and a pod's way to its node."""
 
 from collections.abc import Sequence
 
 from kubedev.api.objects import Node, Pod
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.cycle import Decision, schedule_one
+from kubedev.scheduler.framework import Framework
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.default_plugins import default_framework
 from kubedev.scheduler.snapshot import Snapshot
 from kubedev.views.catalogue import say
+from kubedev.views.cycle import Cycle
 from kubedev.views.firsts import WIDTH, First
 from kubedev.views.fits import fits_picture
 from kubedev.views.picture import Picture
 
-__all__ = ["fits", "fitting"]
+__all__ = ["cycle", "fits", "fitting", "scheduled"]
 
 _TAKEN = (7, 8, 6, 8, 3, 8)  # of 8 GPUs
 
@@ -49,3 +51,34 @@ def _pod(name: str, cpu: int, gpus: int) -> Pod:
     requests = {"cpu": str(cpu), "nvidia.com/gpu": str(gpus)}
     containers = [{"name": "main", "resources": {"requests": requests}}]
     return Pod.parse({"metadata": {"name": name}, "spec": {"containers": containers}})
+
+
+_SOME = ("NodeUnschedulable", "TaintToleration", "NodeResourcesFit", "NodeResourcesBalancedAllocation")
+
+
+def scheduled() -> First:
+    """Lab 10: filters take nodes out, scores rank the rest, the pod is bound; with some of the plugins."""
+    default = default_framework()
+    some = Framework(tuple(plugin for plugin in default.plugins if plugin.name in _SOME))
+    seen = [moment for moment in _cycle(some) if moment.point in (0, 2, 3, 6, 7, 11)]
+    frames = tuple(moment.picture(WIDTH) for moment in seen)
+    return First(frames, len(frames) - 2, say("first.10.alt"))
+
+
+def cycle() -> Picture:
+    """Lab 10: a pod that has come to its node."""
+    return _cycle(default_framework())[-1].picture()
+
+
+def _cycle(framework: Framework) -> list[Cycle]:
+    """Six nodes: a cordoned one, one with a taint, a full one, and three that fit."""
+    taken = ((2, 1), (3, 2), (5, 3), (4, 8), (8, 2), (1, 5))
+    nodes = []
+    for n, (cpu, gpus) in enumerate(taken, 1):
+        taints = [{"key": "dedicated", "value": "infra", "effect": "NoSchedule"}] * (n == 2)
+        manifest = {"metadata": {"name": f"n{n}"}, "spec": {"unschedulable": n == 1, "taints": taints}}
+        amounts = {"cpu": "16", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "8"}
+        node = Node.parse({**manifest, "status": {"allocatable": amounts}})
+        nodes.append(NodeInfo.of(node, [_pod("web", cpu, gpus)]))
+    decision = schedule_one(framework, _pod("trainer", 4, 3), Snapshot.of(Context(tuple(nodes))))
+    return Cycle.of(decision, framework)

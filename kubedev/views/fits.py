@@ -13,6 +13,7 @@ from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.fits import InsufficientResource
 from kubedev.scheduler.status import Status
 from kubedev.views.catalogue import say
+from kubedev.views.controls import act
 from kubedev.views.counted import Count, Counted
 from kubedev.views.fills import Fill, Fills
 from kubedev.views.grammar import Block, Card, Column, Facts, Field, Grid, Part, Row, Space, Words, picture
@@ -39,14 +40,27 @@ class Asked:
 
 
 def fits_picture(
-    decision: Decision, nodes: Sequence[NodeInfo], looked: int | None = None, width: float = WIDTH
+    decision: Decision,
+    nodes: Sequence[NodeInfo],
+    looked: int | None = None,
+    width: float = WIDTH,
+    do: str = "",
+    *more: Part,
 ) -> Picture:
-    """Draw the nodes, of which the first `looked` were looked at so far (by default all), and the sentence of them."""
-    return fits_pictures(decision, nodes, [len(nodes) if looked is None else looked], width)[0]
+    """Draw the nodes, of which the first `looked` were looked at so far (by default all), and the sentence of them.
+
+    Where a node has a card, pressing it does `do` with its name. `more` stands above the nodes.
+    """
+    return fits_pictures(decision, nodes, [len(nodes) if looked is None else looked], width, do, *more)[0]
 
 
 def fits_pictures(
-    decision: Decision, nodes: Sequence[NodeInfo], lookeds: Iterable[int], width: float = WIDTH
+    decision: Decision,
+    nodes: Sequence[NodeInfo],
+    lookeds: Iterable[int],
+    width: float = WIDTH,
+    do: str = "",
+    *more: Part,
 ) -> list[Picture]:
     """The same for several numbers of nodes that were looked at; a node that does not change is laid out once."""
     checks = {name: check.status for name, check in decision.found.checks.items()} if decision.found else {}
@@ -55,7 +69,7 @@ def fits_pictures(
     request = compute_pod_resource_request(decision.pod)
     asks = [name for name in _names(request) if request.get(name)] or [CPU, MEMORY]
     many = len(nodes) > _NAMED
-    tile = partial(_tile, request=request, names=asks, letters=letters, many=many)
+    tile = partial(_tile, request=request, names=asks, letters=letters, many=many, do=do)
     later = [tile(node, checks.get(node.name)) for node in nodes]
     before = [_Steady(tile(node, None), end) for node, end in zip(nodes, later, strict=True)]
     asked = ", ".join(
@@ -63,7 +77,7 @@ def fits_pictures(
     )
     pod = decision.pod.name
     words = say("fits.asks", pod=pod, asked=asked or say("fits.nothing"), bars=", ".join(asks))
-    above, out = Column(Words(words), _legend(), gap=6), []
+    above, out = Column(Words(words), *more, _legend(), gap=6), []
     for looked in lookeds:
         seen = {node.name: checks[node.name] for node in nodes[:looked] if node.name in checks}
         tiles: list[Part] = [*later[:looked], *before[looked:]]
@@ -79,8 +93,8 @@ def fits_pictures(
         fit = sum(status.is_success for status in seen.values())
         said = "looked" if looked < len(nodes) else "some" if fit else "sentence"
         sentence = say(f"fits.{said}", looked=looked, fit=fit, count=len(nodes), pod=pod)
-        told = Card("", Counted(*_pieces(order, letters, seen, checks, len(nodes))))
-        out.append(picture(say("fits.title", pod=pod), sentence, Column(facts, above, framed, told), width))
+        told = [Card("", Counted(*_pieces(order, letters, seen, checks, len(nodes))))] * (not (do and fit))
+        out.append(picture(say("fits.title", pod=pod), sentence, Column(facts, above, framed, *told), width))
     return out
 
 
@@ -105,11 +119,12 @@ def _pieces(
 
 def asked_picture(title: str, cases: Sequence[Asked], width: float = WIDTH) -> Picture:
     """Draw a card for each case: its bars, and what the scheduler and the kubelet answer."""
-    cards = []
+    cards, sums = [], any(case.request.get(n) for case in cases for n in _names(case.request))
     for case in cases:
         names = [n for n in _names(case.request) if case.request.get(n)] or [CPU]
         names += [PODS] if any(lack.resource_name == PODS for lack in _lacks(case.status)) else []
-        answers = [(say("fits.scheduler"), _told(case.status), case.status.is_success)]
+        by = "" if _lacks(case.status) or not case.status.plugin else f"{case.status.plugin}: "
+        answers = [(say("fits.scheduler"), by + _told(case.status), case.status.is_success)]
         answers += [(say("fits.kubelet"), case.kubelet, case.kubelet == say("fits.admitted"))] * bool(
             case.kubelet
         )
@@ -118,11 +133,13 @@ def asked_picture(title: str, cases: Sequence[Asked], width: float = WIDTH) -> P
             for head, words, good in answers
         ]
         bars = Fills(*_fills(case.node, case.status, case.request, names))
-        sums = Field(say("table.sums"), Words(_sums(case.node, case.request, names), "muted", mono=True))
-        cards.append(Card(case.title, bars, sums, *fields))
+        amounts = Field(say("table.sums"), Words(_sums(case.node, case.request, names), "muted", mono=True))
+        cards.append(Card(case.title, *([bars, amounts] if sums else []), *fields))
     fit = sum(case.status.is_success for case in cases)
     sentence = say("fits.cases", fit=fit, count=len(cases))
-    return picture(title, sentence, Column(Grid(*cards, across=4, caption=title), _legend()), width)
+    return picture(
+        title, sentence, Column(Grid(*cards, across=4, caption=title), *([_legend()] if sums else [])), width
+    )
 
 
 class _Steady(Around):
@@ -148,6 +165,7 @@ def _tile(
     letters: Mapping[str, str],
     many: bool,
     lit: bool = False,
+    do: str = "",
 ) -> Part:
     """A node with its name, the letters of its reasons and its bars; of many nodes no more than letters and bars."""
     refused = status is not None and not status.is_success
@@ -162,7 +180,9 @@ def _tile(
     words = Words(foot, tone if refused else "muted", mono=True)
     look: Look = "lit" if lit else "dead" if refused else "plain"
     tip = _told(status)
-    return Card(node.name, bars, words, look=look, corner=[tag], tooltip=tip, key=node.name)
+    action = act(do, node=node.name) if do else ""
+    tip = f"{node.name}: {tip}" if do else tip
+    return Card(node.name, bars, words, look=look, corner=[tag], tooltip=tip, key=node.name, action=action)
 
 
 def _reasons(statuses: Collection[Status]) -> dict[str, str]:

@@ -43,6 +43,7 @@ IMAGES: Mapping[str, Callable[[], Picture]] = {
     "tray": samples_devices.tray,
     "restart": samples_restart.restart,
     "fits": firsts_scheduling.fits,
+    "cycle": firsts_scheduling.cycle,
 }
 """Name of the file -> its picture."""
 
@@ -57,6 +58,7 @@ FIRSTS: Mapping[str, Callable[[], firsts.First]] = {
     "07": firsts_pods.reused,
     "08": firsts_pods.forgotten,
     "09": firsts_scheduling.fitting,
+    "10": firsts_scheduling.scheduled,
 }
 """Number of a lab -> what its first screen shows."""
 

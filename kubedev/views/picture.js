@@ -72,6 +72,8 @@ class View {
       };
       this.svg.addEventListener("click", act);
       this.svg.addEventListener("keydown", act);
+      this.svg.addEventListener("keydown", (event) => nudge(event, onAction));
+      this.svg.addEventListener("pointerdown", (event) => drag(event, this.svg, onAction));
     }
   }
 
@@ -103,6 +105,7 @@ class View {
       if (place) node.setAttribute("transform", `translate(${place})`);
       if (before && before.node !== node) before.node.replaceWith(node);
       if (this.onAction && node.dataset.action) asButton(node);
+      if (this.onAction && node.dataset.handle) asButton(node);
       if (this.onAction && node.dataset.control && node !== before?.node) asControl(node, this.onAction);
       this.drawn.set(key, { node, place, text });
       if (animate) move(node, before, place, text);
@@ -161,6 +164,51 @@ function asButton(node) {
   node.setAttribute("tabindex", "0");
   node.setAttribute("role", "button");
   node.setAttribute("aria-label", node.querySelector("title")?.textContent ?? node.dataset.k);
+}
+
+/** Where a handle may go nearest to a place, as its action with `x` and `y`. */
+function handled({ low, high, step, action }, place) {
+  const [x, y] = place.map((v, i) => Math.min(high[i], Math.max(low[i], step[i] * Math.round(v / step[i]))));
+  return { ...action, x, y };
+}
+
+/** Drag the handle under the pointer: what it does is told from step to step of its axes, and once more at the end. */
+function drag(event, svg, onAction) {
+  const node = event.target.closest?.("[data-handle]");
+  if (!node) return;
+  event.preventDefault();
+  node.focus();
+  const spot = JSON.parse(node.dataset.handle);
+  const key = node.dataset.k;
+  const [left, top, scale] = [event.clientX, event.clientY, 1 / svg.getScreenCTM().a];
+  let told = JSON.stringify(handled(spot, spot.at));
+  const tell = ({ clientX, clientY }, more) => {
+    const moved = [(clientX - left) * scale, (clientY - top) * scale].map((v, i) => spot.at[i] + v / spot.unit[i]);
+    const now = JSON.stringify(handled(spot, moved));
+    if (now === told && more.dragging) return;
+    told = now;
+    onAction(JSON.stringify({ ...JSON.parse(now), ...more }), key);
+  };
+  const move = (at) => tell(at, { dragging: true });
+  svg.setPointerCapture(event.pointerId);
+  svg.addEventListener("pointermove", move);
+  const end = (at) => {
+    svg.removeEventListener("pointermove", move);
+    tell(at, {});
+  };
+  svg.addEventListener("lostpointercapture", end, { once: true });
+}
+
+/** Move a handle one step with an arrow key. */
+function nudge(event, onAction) {
+  const node = event.target.closest?.("[data-handle]");
+  const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+  if (!node || !way) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const spot = JSON.parse(node.dataset.handle);
+  const place = spot.at.map((v, i) => v + way[i] * spot.step[i]);
+  onAction(JSON.stringify(handled(spot, place)), node.dataset.k);
 }
 
 /** Put a real control where one is drawn; what was typed or chosen goes with its action as `value`. */

@@ -20,6 +20,7 @@ __all__ = [
     "Control",
     "Dot",
     "Dots",
+    "Handle",
     "Line",
     "Look",
     "Mark",
@@ -164,7 +165,27 @@ class Dots:
     tone: str = "accent"
 
 
-Mark = Panel | Box | Cell | Text | Line | Pill | Band | Dot | Dots | Control
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A point that can be dragged, and moved with the arrow keys: `action` goes out with its place as `x` and `y`.
+
+    `at` is where it stands in the units of two axes, `low` and `high` how far it may go, in whole `step`s; `unit` is
+    how many pixels a unit is, negative where it goes up.
+    """
+
+    key: str
+    x: float
+    y: float
+    at: tuple[int, int]
+    low: tuple[int, int]
+    high: tuple[int, int]
+    step: tuple[int, int]
+    unit: Point
+    action: Action
+    tooltip: str = ""
+
+
+Mark = Panel | Box | Cell | Text | Line | Pill | Band | Dot | Dots | Handle | Control
 
 
 @dataclass(frozen=True, slots=True)

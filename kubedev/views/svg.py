@@ -11,7 +11,21 @@ from html import escape
 from typing import assert_never
 
 from kubedev.views.controls import Button, Choice, Entry, Slider, as_json
-from kubedev.views.picture import Band, Box, Cell, Control, Dot, Dots, Line, Mark, Panel, Picture, Pill, Text
+from kubedev.views.picture import (
+    Band,
+    Box,
+    Cell,
+    Control,
+    Dot,
+    Dots,
+    Handle,
+    Line,
+    Mark,
+    Panel,
+    Picture,
+    Pill,
+    Text,
+)
 from kubedev.views.style import (
     FONT,
     MONO,
@@ -131,6 +145,10 @@ def fragment(mark: Mark) -> str:
             content = f'<circle r="{_number(mark.radius)}" class="t-{mark.tone}"/>'
         case Dots():
             content = _dots(mark)
+        case Handle():
+            content = (
+                '<circle r="14" fill="transparent"/><circle r="8" class="t-card o-accent" stroke-width="3"/>'
+            )
         case Control():
             content = _control(mark)
         case _:
@@ -194,6 +212,9 @@ def _group(mark: Mark, content: str) -> str:
         attributes += f' data-from="{_numbers(*mark.start)}"'
     if isinstance(mark, Box | Cell) and mark.action:
         attributes += f' data-action="{escape(as_json(mark.action))}"'
+    if isinstance(mark, Handle):
+        data = {name: getattr(mark, name) for name in ("at", "low", "high", "step", "unit")}
+        attributes += f' data-handle="{escape(json.dumps({**data, "action": dict(mark.action)}))}"'
     if isinstance(mark, Control):
         attributes += f' data-control="{escape(json.dumps(mark.data, ensure_ascii=False))}"'
     tooltip = "" if isinstance(mark, Line | Dot | Dots) else mark.tooltip

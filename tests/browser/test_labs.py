@@ -1,4 +1,4 @@
-"""Labs 01 to 09 in JupyterLab: every prediction, knob, button and exercise, right and wrong.
+"""Labs 01 to 10 in JupyterLab: every prediction, knob, button and exercise, right and wrong.
 
 A lab is done in one theme, those with odd numbers in the light one, and then looked at in the other, too.
 """
@@ -285,6 +285,10 @@ class Test08(Lab):
 
 class Test09(Lab):
     lab = "09-fits"
+
+
+class Test10(Lab):
+    lab = "10-cycle"
 
 
 def test_every_lab_is_here() -> None:

@@ -24,6 +24,7 @@ LABS = {
     "07": "07-init-and-sidecars",
     "08": "08-restart",
     "09": "09-fits",
+    "10": "10-cycle",
 }
 
 
@@ -138,9 +139,19 @@ def test_s22_labs_01_to_04_07_and_08(lab: str, exercise: int, answer: str) -> No
         ("09", "three", "huge = {}"),
         ("09", "three", "huge = {'cpu': '0', 'memory': '0'}"),
         ("09", "three", "huge = {'cpu': '', 'memory': ''}"),
+        ("10", "one", "configuration = ''"),
+        ("10", "one", "configuration = 'kind: KubeSchedulerConfiguration'"),
+        ("10", "two", "PackGPUs = None"),
+        ("10", "two", "class PackGPUs:\n    score = lambda self, state, pod, node_info: None"),
+        ("10", "two", "class PackGPUs:\n    score = lambda self, state, pod, node_info: 0"),
+        ("10", "two", "class PackGPUs:\n    score = lambda self, state, pod, node_info: 100"),
+        ("10", "three", "which = None"),
+        ("10", "three", "which = lambda ask: ''"),
+        ("10", "three", "which = lambda ask: FILTERS"),
+        ("10", "three", "which = lambda ask: 'NodeAffinity'"),
     ],
 )
-def test_s22_labs_05_06_and_09(lab: str, exercise: str, answer: str) -> None:
+def test_s22_labs_05_06_09_and_10(lab: str, exercise: str, answer: str) -> None:
     notebook = Notebook(LABS[lab])
     if f"{exercise}-scene" in notebook.cells:
         notebook.run(f"{exercise}-scene")

@@ -1,0 +1,77 @@
+"""A picture of a value that the reader changes: what is done makes the next value, and each can be gone back to."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+from kubedev.lab.links import Links
+from kubedev.views.picture import Picture
+from kubedev.views.stage import Frame, Stage
+
+__all__ = ["Turns", "turns"]
+
+V = TypeVar("V")
+
+
+def turns(value: V, draw: Callable[[V], Picture], **does: Callable[..., V]) -> "Turns[V]":
+    """Show `draw(value)`; each action is a function from the value, and from what the action says, to the next value.
+
+    What it raises as ValueError is shown where it was done, and nothing changes.
+    """
+    return Turns(value, draw, does)
+
+
+class Turns(Stage, Generic[V]):
+    """A stage that keeps a value for each frame; `act` does something in code, `link` ties a widget to an action."""
+
+    def __init__(self, value: V, draw: Callable[[V], Picture], does: Mapping[str, Callable[..., V]]) -> None:
+        self._values, self._draw, self._does = [value], draw, dict(does)
+        self._followers: list[Callable[[V], object]] = []
+        self._dragging = False
+        self._links = Links(self.act)
+        super().__init__([Frame(draw(value))], on_action=self._acted, on_seek=lambda _: self._tell())
+
+    @property
+    def value(self) -> V:
+        """The value that is shown."""
+        return self._values[self.at]
+
+    def act(self, action: Mapping[str, Any]) -> None:
+        """Do something to the value that is shown: `{"do": "move", "point": 1, "y": 5}`. Raises ValueError."""
+        about = dict(action)
+        do, dragging = about.pop("do"), about.pop("dragging", False)
+        if do not in self._does:
+            raise ValueError(f"expected one of {', '.join(self._does)}; got {do}")
+        at = self.at
+        keep = at if self._dragging and at else at + 1  # a drag is one step, however far it goes
+        value = self._does[do](self._values[keep - 1], **about)
+        self._dragging = dragging
+        self._values[keep:] = [value]
+        label = " ".join(map(str, about.values()))
+        self.put(keep, [Frame(self._draw(value), "you", label)], at=keep)
+        self._links.follow([action])
+        self._tell()
+
+    def chart(self, draw: Callable[[V], Any]) -> None:
+        """Display what this draws of the value on show, a plotly figure for example, and redraw it in place."""
+        from IPython.display import display
+
+        shown: Any = display(draw(self.value), display_id=True)  # type: ignore[no-untyped-call]
+        if shown is not None:  # there is a page to show it on
+            self._followers.append(lambda value: shown.update(draw(value)))
+
+    def link(self, widget: Any, action: Mapping[str, Any], name: str = "") -> None:
+        """Tie any ipywidget to an action, both ways: its value is the argument `name`."""
+        self._links.add(widget, action, name)
+
+    def _tell(self) -> None:
+        for follower in self._followers:
+            follower(self.value)
+
+    def _acted(self, action: Mapping[str, Any], at: int, control: str) -> None:
+        try:
+            if at != self.at:
+                self._at = at
+            self.report("")
+            self.act(action)
+        except ValueError as error:
+            self.report(str(error), control)
