@@ -47,7 +47,6 @@ from kubedev.views.style import WIDTH
 
 __all__ = [
     "EXTENSION_POINTS",
-    "compare",
     "cycle",
     "decide",
     "draw",
@@ -59,6 +58,7 @@ __all__ = [
     "nodes_of",
     "only",
     "place",
+    "placements",
     "play",
     "profile",
     "read",
@@ -252,7 +252,7 @@ def draw_shape(
     return shape_picture(shape, decide(pod, nodes, shaped(shape, resource)))
 
 
-def compare(title: str, cases: Mapping[str, Case], resource: str) -> LivePicture:
+def placements(title: str, cases: Mapping[str, Case], resource: str) -> LivePicture:
     """What came of `place` in several cases, side by side."""
     return LivePicture(placed_picture(title, cases, resource))
 

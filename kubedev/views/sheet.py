@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 from kubedev.views.controls import Action
-from kubedev.views.part import Block, Part, line_height, stacked
+from kubedev.views.part import Block, Part, line_height, stacked, word
 from kubedev.views.picture import Band, Box, Dots, Line, Mark, Text
 from kubedev.views.style import text_width
 
@@ -77,8 +77,8 @@ class Way(Part):
         at = [x + _PITCH * (n - 0.5) for n in range(1, self.stations + 2)]
         if self.numbers:
             for n in range(1, self.stations + 1):
-                tone = "ink" if n in self.asked else "edge"
-                yield Text(f"{key}/{n}", at[n - 1], y + 13, str(n), tone=tone, anchor="middle")
+                asked = n in self.asked
+                yield word(f"{key}/{n}", at[n - 1], y + 13, str(n), "ink" if asked else "muted", bold=asked)
             return
         if self.passed or not self.stopped:
             end = at[self.passed] - _PITCH / 2
