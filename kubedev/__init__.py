@@ -20,6 +20,7 @@ _FACE = {
     "Lab": "lab",
     "NodeInfo": "scheduler.node_info",
     "Quantity": "api.quantity",
+    "cluster_from": "tools.why.cluster",
     "converse": "api.messages",
     "device_hints": "kubelet.topology.hints",
     "filter_by_affinity": "kubelet.devices.allocation",

@@ -33,6 +33,10 @@ COMMANDS = {
         "kubedev.tools.why.command",
         "explain why a pod is Pending or was refused, from a dump of a cluster",
     ),
+    "place": (
+        "kubedev.tools.place",
+        "put many pods on the nodes of a dump: which go where, and what is left over",
+    ),
     "anonymize": ("kubedev.tools.anonymize", "make a dump that can be shown to others"),
     "slides": ("kubedev.tools.slides", "make slides of labs"),
 }

@@ -13,7 +13,7 @@ from kubedev.scheduler.queue.queued_pod import key_of
 from kubedev.tools.why.dump import Dump, is_refused
 from kubedev.tools.why.sources import DumpError
 
-__all__ = ["Asked", "all_waiting", "asked_by_name", "asked_in_manifest", "same_shape"]
+__all__ = ["Asked", "all_waiting", "asked_by_name", "asked_in_manifest", "pods_in_manifest", "same_shape"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +36,30 @@ def asked_by_name(dump: Dump, name: str) -> Asked:
     return Asked(dump.pod(names[0]))
 
 
-def asked_in_manifest(dump: Dump, path: str) -> list[Asked]:
+def pods_in_manifest(dump: Dump, path: str) -> list[Pod]:
     """The pods of a manifest, as the API server of this cluster would store them. Raises DumpError."""
     from kubedev.api.manifests import ManifestError, load  # with all that checks a manifest: only for one
 
     try:
         pods = load(read_file(path), path).pods
-    except (ManifestError, OSError, UnicodeDecodeError) as error:
-        raise DumpError(
-            str(error) if isinstance(error, ManifestError) else f"{path}: {reason(error)}"
-        ) from None
+    except ManifestError as error:
+        raise DumpError(str(error)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DumpError(reason(error) if isinstance(error, OSError) else f"{path} {reason(error)}") from None
     if not pods:
         raise DumpError(f"{path}: expected a pod, or something that makes pods, and it has none")
+    return [admitted(dump, pod) for pod in pods]
+
+
+def asked_in_manifest(dump: Dump, path: str) -> list[Asked]:
+    """The pods of a manifest, those that are the same but for their names together. Raises DumpError."""
     found: list[Asked] = []
-    for pod in pods:
-        stored = admitted(dump, pod)
-        like = next((one for one in found if same_shape(one.pod, stored)), None)
+    for pod in pods_in_manifest(dump, path):
+        like = next((number for number, one in enumerate(found) if same_shape(one.pod, pod)), None)
         if like is None:
-            found.append(Asked(stored))
+            found.append(Asked(pod))
         else:
-            found[found.index(like)] = replace(like, more=(*like.more, key_of(stored)))
+            found[like] = replace(found[like], more=(*found[like].more, key_of(pod)))
     return found
 
 

@@ -53,14 +53,14 @@ class World:
         info: NodeInfo | None = self.state.cache.nodes.get(name)
         return info if info is not None and info.name else None
 
-    def decide(self, pod: Pod, preempting: bool = True) -> Decision:
-        """What the scheduler would decide if the pod were the next."""
+    def decide(self, pod: Pod, preempting: bool = True, start: int = 0) -> Decision:
+        """What the scheduler would decide if the pod were the next; `start` is the first node that it looks at."""
         framework = self.framework(pod)
         if not preempting:
             for plugin in framework.plugins:
                 if isinstance(plugin, DefaultPreemption):
                     framework = framework.without_plugin(plugin.name)
-        return schedule_one(framework, pod, self.snapshot)
+        return schedule_one(framework, pod, self.snapshot, start)
 
     def with_cache(self, cache: Cache) -> "World":
         """The same with other nodes or pods on them."""
