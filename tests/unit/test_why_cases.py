@@ -234,3 +234,84 @@ def test_n38_an_empty_node_selector_is_asked_about_and_an_absent_one_is_not(
     )
     assert sums(told) == ["cpu: requested 1 > free 0 (allocatable 4 - requested 4)"]
     assert "1 pod gone from node n: default/full" in remedies(told)
+
+
+# What operators asked about prepared dumps
+
+
+def details(told: Values) -> list[str]:
+    return [detail for group in told["groups"] for detail in group["details"]]
+
+
+def test_a_resource_that_no_node_has_is_known_by_a_name_like_it(tmp_path: Path) -> None:
+    told = explain(dump(tmp_path, node("n", gpu="8"), pod("p", **{"nvidia.com/gpus": "1"})))
+    assert causes(told) == {"n": "absent"}
+    assert remedies(told)[f"{GPU} in place of nvidia.com/gpus, which no node has"] == "n"
+
+
+def test_unhealthy_devices_are_told_as_such(tmp_path: Path) -> None:
+    full = dump(
+        tmp_path, node("n", capacity={GPU: "8"}, gpu="7"), pod("q", on="n", gpu="6"), pod("p", gpu="2")
+    )
+    told = explain(full)
+    assert sums(told) == [f"{GPU}: requested 2 > free 1 (allocatable 7 - requested 6)"]
+    assert causes(told) == {"n": "unhealthy"}
+    assert remedies(told)[f"the 1 unhealthy {GPU} of node n healthy again (capacity 8, allocatable 7)"] == "n"
+
+
+def test_a_skew_is_told_with_its_numbers(tmp_path: Path) -> None:
+    zones = [node("a"), node("b"), node("c", spec={"taints": [{"key": "down", "effect": "NoSchedule"}]})]
+    for one in zones:
+        one["metadata"]["labels"]["zone"] = one["metadata"]["name"]
+    spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+    spread["labelSelector"] = {"matchLabels": {"app": "web"}}
+    web = [pod("w0", on="a"), pod("w1", on="b"), pod("w2", spec={"topologySpreadConstraints": [spread]})]
+    for one in web:
+        one["metadata"]["labels"] = {"app": "web"}
+    told = explain(dump(tmp_path, *zones, *web))
+    skew = (
+        "zone=a has 1 such pods, with this one 2; the domain with the fewest has 0: a skew of 2 > maxSkew 1"
+    )
+    assert skew in details(told)
+    found = remedies(told)
+    assert found["a toleration of the taint down:NoSchedule"] == "c"
+    assert "its topology spread counted over the nodes that it tolerates" in found
+
+
+def test_who_keeps_a_pod_away_is_named_and_labels_that_are_missing_too(tmp_path: Path) -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "kafka"}}, "topologyKey": "kubernetes.io/hostname"}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    asks = {"affinity": apart, "nodeSelector": {"disk": "nvme"}}
+    nodes = [node("k1"), node("k2")]
+    nodes[0]["metadata"]["labels"]["disk"] = "nvme"
+    brokers = [pod("kafka-0", on="k1", spec=asks), pod("kafka-1", spec=asks)]
+    for one in brokers:
+        one["metadata"]["labels"] = {"app": "kafka"}
+    told = explain(dump(tmp_path, *nodes, *brokers))
+    assert set(details(told)) == {
+        "in kubernetes.io/hostname=k1 there is default/kafka-0",
+        "k2 lacks disk=nvme",
+    }
+    first = told["remedies"][0]
+    assert first["moves"][0]["how"] == "kubectl label node k2 disk=nvme"
+    assert first["wakes"]
+    assert "1 pod gone from node k1: default/kafka-0" in remedies(told)
+
+
+def test_a_claim_that_is_not_there_is_told_before_any_node_is_looked_at(tmp_path: Path) -> None:
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "default"},
+    }
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "dta"}}
+    told = explain(dump(tmp_path, node("a"), node("b"), claim, pod("p", spec={"volumes": [volume]})))
+    assert told["message"].startswith('0/2 nodes are available: persistentvolumeclaim "dta" not found.')
+    assert [group["count"] for group in told["groups"]] == [2]
+    assert details(told) == ["there is no claim dta in default, only data"]
+
+
+def test_a_request_that_two_changes_together_make_fit(tmp_path: Path) -> None:
+    tainted = node("a", {"taints": [TAINT], "unschedulable": True}, gpu="4")
+    told = explain(dump(tmp_path, tainted, pod("p", gpu="2")))
+    assert f"node a uncordoned and a toleration of the taint {GPU}:NoSchedule" in remedies(told)

@@ -213,8 +213,25 @@ def test_devices_are_held_as_the_nodes_own_file_says(
     ]
     main(["why", dump(tmp_path, *objects), str(tmp_path / "list.json"), "gone"])
     out = capsys.readouterr().out
-    assert f"{GPU} GPU-1 on NUMA node 1: default/q/c" in out
+    assert f"{GPU} GPU-1 on NUMA node 1: default/q/c, on n" in out
     assert f"{GPU} GPU-0: default/lost/c (a pod that is not in the dump)" in out
+
+
+def test_a_broken_checkpoint_and_a_kubelets_settings_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "checkpoint").write_text(
+        '{"Data":{"PodDeviceEntries":null,"RegisteredDevices":{"nvidia.com/gpu":["a"]}},"Checksum":1}'
+    )
+    (tmp_path / "kubelet.yaml").write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        "topologyManagerPolicy: single-numa-node\n"
+    )
+    path = dump(tmp_path, node("n", gpu="1"), refused("TopologyAffinityError", "x", gpu="1"))
+    assert main(["why", path, str(tmp_path / "checkpoint"), str(tmp_path / "kubelet.yaml"), "gone"]) == 1
+    out = capsys.readouterr().out
+    assert "topologyManagerPolicy: single-numa-node" in out
+    assert "checkpoint is corrupted: a kubelet that starts with it remembers nothing" in out
 
 
 def test_progress_is_shown_on_a_terminal_after_a_second(

@@ -10,6 +10,8 @@ from kubedev.scheduler.plugins.fits import InsufficientResource
 __all__ = ["amount", "amounts", "quantity", "requested", "sum_that_does_not_work_out"]
 
 UNITS = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
+EXACT = (*UNITS[:3], (10**9, "G"), (10**6, "M"), *UNITS[3:], (10**3, "k"))
+"""The units in which a number is written where it is a whole one in them, the first that does."""
 
 
 def quantity(name: str, number: int) -> Quantity:
@@ -22,10 +24,8 @@ def amount(name: str, number: int, unit: tuple[int, str] | None = None) -> str:
     if name in (MEMORY, EPHEMERAL_STORAGE) or name.startswith("hugepages-"):
         if unit is not None:
             return f"{number / unit[0]:.2f}".rstrip("0").rstrip(".") + unit[1]
-        for size, suffix in UNITS:
-            if number and number % size == 0:
-                return f"{number // size}{suffix}"
-        return str(number)
+        exact = (f"{number // size}{suffix}" for size, suffix in EXACT if number and number % size == 0)
+        return next(exact, str(number))
     return str(quantity(name, number))
 
 

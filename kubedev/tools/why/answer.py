@@ -35,6 +35,7 @@ def answer(dump: Dump, world: World, asked: Sequence[Asked], every_node: bool, b
         "cluster": dump.version,
         "notes": [*dump.notes, *notes(dump, world, asked)],
         "missing": list(missing_kinds(dump, [one.pod for one in asked], pods)),
+        "devices": devices(dump),
         "pods": pods,
     }
 
@@ -44,7 +45,10 @@ def notes(dump: Dump, world: World, asked: Iterable[Asked]) -> Iterable[str]:
     for name in dict.fromkeys(one.pod.scheduler_name for one in asked):
         if not world.state.queue.handles(name):
             yield f"pods of the scheduler {name} are explained as default-scheduler would decide"
-    if dump.version and dump.version.split(".")[:2] != KUBERNETES_VERSION.split(".")[:2]:
+    for file in dump.node_files:
+        if file.problem:
+            yield f"{file.source}: {file.problem}: a kubelet that starts with it remembers nothing"
+    if dump.version.startswith("v") and dump.version.split(".")[:2] != KUBERNETES_VERSION.split(".")[:2]:
         yield f"the cluster is {dump.version}, this is what {KUBERNETES_VERSION} decides"
 
 
@@ -62,7 +66,7 @@ def explained(dump: Dump, world: World, asked: Asked, every_node: bool, brief: b
     }
     if is_refused(pod.phase, pod.reason):
         refusal = refusal_of(dump, world, pod)
-        return found | {"state": "refused", "node": pod.node_name, "refusal": of_refusal(dump, pod, refusal)}
+        return found | {"state": "refused", "node": pod.node_name, "refusal": of_refusal(refusal)}
     if pod.node_name or pod.phase in ("Succeeded", "Failed"):
         state = pod.phase.lower() if pod.phase in ("Succeeded", "Failed") else "bound"
         return found | {"state": state, "scheduled": True, "node": pod.node_name}
@@ -138,6 +142,7 @@ def of_group(group: Group) -> Values:
         "closest": group.closest,
         "sums": list(map(of_sum, group.sums)),
         "holders": list(map(of_holder, group.holders)),
+        "details": list(group.details),
     }
 
 
@@ -189,36 +194,36 @@ def every(world: World, decision: Decision) -> list[Values]:
     return found
 
 
-def of_refusal(dump: Dump, pod: Pod, refusal: Refusal) -> Values:
+def of_refusal(refusal: Refusal) -> Values:
     """A kubelet's refusal."""
-    asked = {figure.resource for figure in refusal.figures}
     return {
+        "settings": list(refusal.settings),
         **{
             name: getattr(refusal, name)
             for name in ("reason", "message", "means", "detail", "next", "lab", "now")
         },
         "figures": [{name: getattr(figure, name) for name in figure.__slots__} for figure in refusal.figures],
         "holders": list(map(of_holder, refusal.holders)),
-        "devices": [
-            device for device in devices(dump, pod.node_name) if not asked or device["resource"] in asked
-        ],
     }
 
 
-def devices(dump: Dump, node: str) -> list[Values]:
-    """Who holds which devices, as the files of a node say: those of pods that the dump has elsewhere are left out."""
+def devices(dump: Dump) -> list[Values]:
+    """Who holds which devices, as the files of nodes say; `node` is where the dump has the pod, or empty."""
     by_uid = {pod.uid: pod for pod in dump.pods.values()}
     found: list[Values] = []
     for file in dump.node_files:
         for one in file.holdings:
             pod = by_uid.get(one.pod) or dump.pods.get(one.pod)
-            if pod is not None and pod.node_name != node:
-                continue
-            name = key_of(pod) if pod is not None else one.pod
-            there = {
-                "resource": one.resource,
-                "devices": list(one.devices),
-                "numa_nodes": list(one.numa_nodes),
-            }
-            found.append({"pod": name, "container": one.container, **there, "known": pod is not None})
+            found.append(
+                {
+                    "file": file.source,
+                    "node": pod.node_name if pod is not None else "",
+                    "pod": key_of(pod) if pod is not None else one.pod,
+                    "container": one.container,
+                    "resource": one.resource,
+                    "devices": list(one.devices),
+                    "numa_nodes": list(one.numa_nodes),
+                    "known": pod is not None,
+                }
+            )
     return found

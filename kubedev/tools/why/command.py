@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         dump = read_dump(files, progress)
         progress.says("asking the scheduler")
         asked = _asked(dump, name, options.manifest)
-        if not dump.nodes and not any(one.pod.phase == "Failed" for one in asked):
+        if not (dump.nodes or dump.node_files or any(one.pod.phase == "Failed" for one in asked)):
             raise DumpError("there are no nodes in the dump: expected `kubectl get nodes,pods -A -o json`")
         brief = not (name or options.manifest)
         found = answer(dump, world_of(dump, [one.pod for one in asked]), asked, options.explain, brief)

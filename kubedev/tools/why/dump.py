@@ -105,7 +105,10 @@ def read_dump(names: Iterable[str], progress: Progress | None = None) -> Dump:
                 raise DumpError(f"{name}: {what}: {error}") from None
     if not dump.objects and not dump.node_files and not dump.scheduler and not dump.kubelet:
         kinds = ", ".join(sorted(dump.skipped)) or "nothing"
-        raise DumpError(f"expected pods and nodes (`kubectl get nodes,pods -A -o json`), got {kinds}")
+        hint = (
+            ". Give what makes pods with -f, and a dump before" if NOT_LOOKED_AT & set(dump.skipped) else ""
+        )
+        raise DumpError(f"expected pods and nodes (`kubectl get nodes,pods -A -o json`), got {kinds}{hint}")
     return dump
 
 

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from kubedev.api.names import PODS
-from kubedev.api.objects import Node
+from kubedev.api.objects import Node, Pod
 from kubedev.api.selectors import Taint
 from kubedev.scheduler.cycle import Decision
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.fits import InsufficientResource
 from kubedev.scheduler.queue.queued_pod import key_of
 from kubedev.scheduler.status import Status
+from kubedev.tools.why.details import about_claims, details_of
 from kubedev.tools.why.world import World
 
 __all__ = ["Cause", "Group", "Holder", "cause_of", "groups_of", "statuses_of", "unhealthy"]
@@ -42,7 +42,7 @@ class Group:
     """Nodes that refuse the pod in the same words, for the same causes.
 
     `closest` is the one that lacks the least, with the sums that do not work out there and who holds what is
-    missing, largest first. `taint` is the one that is not tolerated.
+    missing, largest first. `taint` is the one that is not tolerated; `details` are sentences about the closest node.
     """
 
     plugin: str
@@ -53,7 +53,7 @@ class Group:
     sums: tuple[InsufficientResource, ...] = ()
     holders: tuple[Holder, ...] = ()
     taint: Taint | None = None
-    why: tuple[Any, ...] = ()
+    details: tuple[str, ...] = ()
 
 
 def statuses_of(decision: Decision, world: World) -> Mapping[str, Status]:
@@ -69,18 +69,28 @@ def groups_of(decision: Decision, world: World) -> tuple[Group, ...]:
     """The nodes by reason, the largest group first."""
     members: dict[Kind, list[tuple[NodeInfo, Status]]] = {}
     statuses = statuses_of(decision, world)
+    if not statuses and decision.found is not None:  # refused before any node was looked at
+        status, names = decision.found.pre_filtered.status, tuple(sorted(info.name for info in world.nodes))
+        return (
+            Group(status.plugin, status.reasons, names, details=tuple(about_claims(world, decision.pod))),
+        )
     for info in world.nodes if statuses else ():
         status = statuses[info.name]
         causes = tuple(cause_of(lack, info.node) for lack in lacks_of(status))
         members.setdefault((status.plugin, status.reasons, causes), []).append((info, status))
-    found = [group(*key, there) for key, there in members.items()]
+    found = [group(world, decision.pod, *key, there) for key, there in members.items()]
     return tuple(
         sorted(found, key=lambda one: (-len(one.nodes), one.reasons, one.causes and one.causes[0].kind))
     )
 
 
 def group(
-    plugin: str, reasons: tuple[str, ...], causes: tuple[Cause, ...], members: list[tuple[NodeInfo, Status]]
+    world: World,
+    pod: Pod,
+    plugin: str,
+    reasons: tuple[str, ...],
+    causes: tuple[Cause, ...],
+    members: list[tuple[NodeInfo, Status]],
 ) -> Group:
     """One group with its closest node."""
     info, status = min(members, key=lambda member: distance(lacks_of(member[1])))
@@ -94,7 +104,7 @@ def group(
         sums,
         tuple(holders(info, (lack.resource_name for lack in sums))),
         next((why for why in status.why if isinstance(why, Taint)), None),
-        status.why,
+        tuple(details_of(world, pod, info, status)),
     )
 
 

@@ -1,15 +1,16 @@
 """Labels that would let a pod onto a node."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from kubedev.api.objects import Node, Pod
-from kubedev.api.selectors import Affinity, NodeSelectorTerm
+from kubedev.api.objects import Pod
+from kubedev.api.selectors import Affinity
 from kubedev.api.values import replace
 from kubedev.tools.why.groups import Group
+from kubedev.tools.why.missing_labels import missing_labels
 from kubedev.tools.why.move import Move, node_changed, pod_changed
 from kubedev.tools.why.world import World
 
-__all__ = ["label_moves", "missing_labels"]
+__all__ = ["label_moves"]
 
 NAMED = 3
 
@@ -47,6 +48,7 @@ def label_moves(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator[M
             f"no `{key}: {value}` in its nodeSelector",
             "a new pod: the nodeSelector cannot be changed in one that is there",
             lambda rest=rest: pod_changed(world, pod, replace(pod, node_selector=rest)),  # type: ignore[misc]
+            anew=True,
         )
     if pod.affinity and pod.affinity.node_affinity and pod.affinity.node_affinity.required:
         without = replace(pod, affinity=without_required(pod))
@@ -54,8 +56,9 @@ def label_moves(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator[M
             28,
             "node affinity preferred",
             "its node affinity preferred, not required",
-            "preferredDuringSchedulingIgnoredDuringExecution in place of required...",
+            "a new pod with preferredDuringSchedulingIgnoredDuringExecution in place of required...",
             lambda: pod_changed(world, pod, without),
+            anew=True,
         )
 
 
@@ -65,43 +68,3 @@ def without_required(pod: Pod) -> Affinity | None:
     if affinity is None or affinity.node_affinity is None:
         return affinity
     return replace(affinity, node_affinity=replace(affinity.node_affinity, required=None))
-
-
-def missing_labels(pod: Pod, node: Node) -> Mapping[str, str]:
-    """The fewest labels that the node needs for the pod's selector and affinity; empty where none help."""
-    selected = {
-        key: value for key, value in (pod.node_selector or {}).items() if node.labels.get(key) != value
-    }
-    affinity = pod.affinity.node_affinity if pod.affinity else None
-    if affinity is None or affinity.required is None:
-        return selected
-    ways: list[Mapping[str, str]] = [
-        needed for term in affinity.required if (needed := of_term(term, node)) is not None
-    ]
-    return {**sorted(ways, key=len)[0], **selected} if ways else {}
-
-
-def of_term(term: NodeSelectorTerm, node: Node) -> Mapping[str, str] | None:
-    """The labels that a term asks for and the node has not; None where no label helps."""
-    needed: dict[str, str] = {}
-    if term.match_fields:
-        return None
-    for one in term.match_expressions:
-        value = node.labels.get(one.key)
-        if one.operator == "In":
-            if value not in one.values:
-                needed[one.key] = one.values[0] if one.values else ""
-        elif one.operator == "Exists":
-            if value is None:
-                needed[one.key] = ""
-        elif (
-            (one.operator == "NotIn" and value in one.values)
-            or one.operator
-            not in (
-                "NotIn",
-                "DoesNotExist",
-            )
-            or (one.operator == "DoesNotExist" and value is not None)
-        ):
-            return None
-    return needed

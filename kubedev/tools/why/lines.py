@@ -33,10 +33,20 @@ class Lines:
             if place:
                 yield ""
             yield from self.pod(pod, found)
+        yield from self.end(found)
+
+    def end(self, found: Values) -> Iterator[str]:
+        """Who holds which devices, and what else is to be known."""
+        if found["devices"]:
+            yield from ("", self.ink("Devices, as the node's own file says", "bold"))
+        for one in found["devices"]:
+            numa = f" on NUMA node {', '.join(map(str, one['numa_nodes']))}" if one["numa_nodes"] else ""
+            gone = f", on {one['node']}" if one["known"] else " (a pod that is not in the dump)"
+            yield f"  {one['resource']} {', '.join(one['devices'])}{numa}: {one['pod']}/{one['container']}{gone}"
         said = [*found["notes"], *found["missing"]]
         if said:
             yield ""
-            yield from (self.ink(f"note: {note}", "weak") for note in said)
+        yield from (self.ink(f"note: {note}", "weak") for note in said)
 
     def listed(self, found: Values) -> Iterator[str]:
         """Many pods, those that read the same message together."""
@@ -64,7 +74,7 @@ class Lines:
             )
         else:
             yield "No pod waits for a node, and none was refused."
-        yield from (self.ink(f"note: {note}", "weak") for note in (*found["notes"], *found["missing"]))
+        yield from self.end(found)
 
     def pod(self, pod: Values, whole: Values) -> Iterator[str]:
         """One pod."""
@@ -126,8 +136,9 @@ class Lines:
         yield f"    {some(group['nodes'], MOST_NAMES)}"
         for cause in group["causes"]:
             yield f"    {CAUSES[cause['kind']].format(resource=cause['resource'])}"
-        if not group["causes"] and group["plugin"] in PLUGINS:
+        if not group["causes"] and group["closest"] and group["plugin"] in PLUGINS:
             yield f"    {PLUGINS[group['plugin']]}"
+        yield from (f"    {detail}" for detail in group["details"])
         near = f"{group['closest']}: " if group["sums"] and count > 1 else ""
         for one in group["sums"]:
             yield f"    {'closest ' if near else ''}{near}{one['text']}"
@@ -150,7 +161,8 @@ class Lines:
             what = " and ".join(move["what"] for move in one["moves"])
             yield f"  {number}. {what}{self.ink(' -> ' + one['node'], 'good')}"
             for move in one["moves"]:
-                yield f"       {move['how']}"
+                if move["kind"] not in ("pods gone", "node more"):
+                    yield f"       {move['how']}"
             if not one["wakes"] and one["why"]:
                 yield "       it is not woken by that, and tried again within five minutes"
 
@@ -209,10 +221,8 @@ class Lines:
         for name in held:
             there = [holder(one) for one in refusal["holders"] if one["resource"] == name]
             yield f"  {name} is held by {some(there, MOST_HOLDERS)}"
-        for one in refusal["devices"]:
-            numa = f" on NUMA node {', '.join(map(str, one['numa_nodes']))}" if one["numa_nodes"] else ""
-            gone = "" if one["known"] else " (a pod that is not in the dump)"
-            yield f"  {one['resource']} {', '.join(one['devices'])}{numa}: {one['pod']}/{one['container']}{gone}"
+        if refusal["settings"]:
+            yield f"  The kubelet is set up with {', '.join(refusal['settings'])}"
         if refusal["now"] is not None:
             would = f"say: {refusal['now']}" if refusal["now"] else "take the pod"
             yield f"  Counted again over what the dump has, the kubelet would {would}"

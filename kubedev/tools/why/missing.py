@@ -15,7 +15,7 @@ def missing_kinds(dump: Dump, pods: Sequence[Pod], answers: Sequence[dict[str, A
     def absent(*kinds: str) -> str:
         return ", ".join(kind for kind in kinds if kind not in dump.objects)
 
-    if not dump.nodes:
+    if pods and not dump.nodes:
         yield "there is no Node in the dump: its figures are not known"
     if any(has_claims(pod) for pod in pods) and (
         kinds := absent("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode")

@@ -21,7 +21,8 @@ Changed = tuple[World, Pod, tuple[Happening, ...]]
 class Move:
     """Something to change: `kind` for programs, `what` in words, `how` it is done; the cheapest come first.
 
-    `change` makes the world and the pod after it, and says what happened for the queue.
+    `change` makes the world and the pod after it, and says what happened for the queue. With `anew` it is another pod:
+    the field cannot be changed in one that is there.
     """
 
     cost: int
@@ -29,6 +30,7 @@ class Move:
     what: str
     how: str
     change: Callable[[], Changed] = field(compare=False, repr=False)
+    anew: bool = False
 
 
 def pod_changed(world: World, old: Pod, new: Pod) -> Changed:

@@ -1,6 +1,8 @@
 """What the nodes' refusals suggest to change. Nothing is tried here."""
 
 from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
 
 from kubedev.api.objects import Pod
 from kubedev.api.selectors import Taint, Toleration
@@ -10,10 +12,28 @@ from kubedev.tools.why.amounts import amount
 from kubedev.tools.why.groups import Group, unhealthy
 from kubedev.tools.why.labels import label_moves
 from kubedev.tools.why.move import Move, node_changed, pod_changed
-from kubedev.tools.why.shrinking import smaller
+from kubedev.tools.why.shrinking import renamed, smaller
 from kubedev.tools.why.world import World
 
 __all__ = ["moves_of"]
+
+SPREADS: tuple[tuple[int, str, str, str, dict[str, Any]], ...] = (
+    (
+        32,
+        "spread over nodes that it tolerates",
+        "its topology spread counted over the nodes that it tolerates",
+        "nodeTaintsPolicy: Honor",
+        {"node_taints_policy": "Honor"},
+    ),
+    (
+        35,
+        "spread preferred",
+        "its topology spread preferred, not required",
+        "whenUnsatisfiable: ScheduleAnyway",
+        {"when_unsatisfiable": "ScheduleAnyway"},
+    ),
+)
+"""What can be said otherwise in a topology spread: cost, kind, words, how, and the fields."""
 
 
 def moves_of(world: World, pod: Pod, decision: Decision, groups: tuple[Group, ...]) -> Iterator[Move]:
@@ -21,6 +41,7 @@ def moves_of(world: World, pod: Pod, decision: Decision, groups: tuple[Group, ..
     yield from tolerations(world, pod, groups)
     yield from label_moves(world, pod, groups)
     yield from uncordoned(world, pod, groups)
+    yield from other_names(world, pod, groups)
     yield from smaller_requests(world, pod, groups)
     yield from healthy_again(world, pod, groups)
     yield from softer(world, pod, groups)
@@ -96,6 +117,29 @@ def smaller_requests(world: World, pod: Pod, groups: tuple[Group, ...]) -> Itera
                 f"a smaller request: {what}",
                 "a new pod: requests cannot be lowered in one that is there",
                 lambda changed=changed: pod_changed(world, pod, changed),  # type: ignore[misc]
+                anew=True,
+            )
+
+
+def other_names(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator[Move]:
+    """A resource that no node has, by a name that looks like it and that some node has."""
+    asked = {cause.resource for group in groups for cause in group.causes if cause.kind == "absent"}
+    known = {name for info in world.nodes for name in info.allocatable.scalar_resources}
+    for name in sorted(asked - known):
+        last = name.partition("/")[2]
+        lasts = {other.partition("/")[2]: other for other in sorted(known) if "/" in other}
+        close = [
+            *get_close_matches(name, known, 2, 0.8),
+            *(lasts[one] for one in get_close_matches(last, lasts, 2, 0.7)),
+        ]
+        for other in dict.fromkeys(close):
+            yield Move(
+                15,
+                "resource name",
+                f"{other} in place of {name}, which no node has",
+                f"a new pod that asks for {other}",
+                lambda name=name, other=other: pod_changed(world, pod, renamed(pod, name, other)),  # type: ignore[misc]
+                anew=True,
             )
 
 
@@ -124,16 +168,19 @@ def softer(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator[Move]:
     """A rule about other pods that is preferred instead of required."""
     plugins = {group.plugin for group in groups}
     if "PodTopologySpread" in plugins:
-        soft = tuple(
-            replace(one, when_unsatisfiable="ScheduleAnyway") for one in pod.topology_spread_constraints
-        )
-        yield Move(
-            35,
-            "spread preferred",
-            "its topology spread preferred, not required",
-            "whenUnsatisfiable: ScheduleAnyway",
-            lambda: pod_changed(world, pod, replace(pod, topology_spread_constraints=soft)),
-        )
+        spread = pod.topology_spread_constraints
+        for cost, kind, what, how, changes in SPREADS:
+            changed = replace(
+                pod, topology_spread_constraints=tuple(replace(one, **changes) for one in spread)
+            )
+            yield Move(
+                cost,
+                kind,
+                what,
+                f"a new pod with {how}",
+                lambda changed=changed: pod_changed(world, pod, changed),  # type: ignore[misc]
+                anew=True,
+            )
     affinity = pod.affinity
     for what, part in (("affinity", "pod_affinity"), ("anti-affinity", "pod_anti_affinity")):
         rule = getattr(affinity, part) if affinity else None
@@ -143,8 +190,9 @@ def softer(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator[Move]:
                 35,
                 f"pod {what} preferred",
                 f"its pod {what} preferred, not required",
-                "preferredDuringSchedulingIgnoredDuringExecution in place of required...",
+                "a new pod with preferredDuringSchedulingIgnoredDuringExecution in place of required...",
                 lambda free=free: pod_changed(world, pod, replace(pod, affinity=free)),  # type: ignore[misc]
+                anew=True,
             )
 
 
@@ -159,6 +207,7 @@ def without_ports(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator
             35,
             "no host port",
             "no hostPort: a Service reaches the pod without",
-            "leave hostPort (or hostNetwork) out",
+            "a new pod without hostPort (or hostNetwork)",
             lambda: pod_changed(world, pod, replace(pod, containers=containers)),
+            anew=True,
         )

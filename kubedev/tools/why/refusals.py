@@ -28,7 +28,7 @@ ALLOCATE, MERGE, FITS = "04-allocate", "06-numa-merge", "09-fits"
 REASONS: Mapping[str, Reason] = {
     "UnexpectedAdmissionError": Reason(
         "the kubelet could not allocate what the pod asks for, although the scheduler had counted it as free",
-        "the device plugin on the node: is it registered, and which devices does it report as healthy?",
+        "the device plugin on the node, whether it is registered and which devices it reports as healthy",
         ALLOCATE,
     ),
     "TopologyAffinityError": Reason(
@@ -103,7 +103,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a kubelet has no room for a pod, `now` as the kubelet would answer today; empty if it would take the pod."""
+    """Why a kubelet has no room for a pod, `now` as the kubelet would answer today; empty if it would take the pod.
+
+    `settings` are those of a kubelet configuration that was given.
+    """
 
     reason: str
     message: str
@@ -115,6 +118,7 @@ class Refusal:
     figures: tuple[Figure, ...] = ()
     holders: tuple[Holder, ...] = ()
     now: str | None = None
+    settings: tuple[str, ...] = ()
 
 
 def refusal_of(dump: Dump, world: World, pod: Pod) -> Refusal:
@@ -148,7 +152,22 @@ def refusal_of(dump: Dump, world: World, pod: Pod) -> Refusal:
     from kubedev.kubelet.predicates import admit_by_predicates  # the kubelet's room is large
 
     others = [one.pod for one in info.pods if one.pod.uid != pod.uid]
+    settings: tuple[str, ...] = ()
+    if dump.kubelet is not None:
+        config = dump.kubelet.config
+        settings = tuple(
+            f"{name}: {value}"
+            for name, value in (
+                ("topologyManagerPolicy", config.topology_manager_policy),
+                ("topologyManagerScope", config.topology_manager_scope),
+                ("cpuManagerPolicy", config.cpu_manager_policy),
+                *config.topology_manager_policy_options,
+                *config.cpu_manager_policy_options,
+            )
+        )
     answer = admit_by_predicates(info.node, replace(pod, phase="", node_name=pod.node_name), others)
     scarce = [name for name in asked if "/" in name or pod.reason == f"OutOf{name}"]
     now = "" if answer.admit else f"{answer.reason}: {answer.message}"
-    return replace(refusal, figures=tuple(figures), holders=tuple(holders(info, scarce)), now=now)
+    return replace(
+        refusal, figures=tuple(figures), holders=tuple(holders(info, scarce)), now=now, settings=settings
+    )

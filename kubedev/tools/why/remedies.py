@@ -101,6 +101,8 @@ def remedy(
     world: World, pod: Pod, decision: Decision, moves: tuple[Move, ...], node: str, happened: Happenings
 ) -> Remedy:
     """A remedy with what the queue would say to it."""
+    if any(move.anew for move in moves):
+        return Remedy(moves, node, True, "a new pod is tried at once")
     woken, why = wakes(world.framework(pod), decision, pod, happened)
     return Remedy(moves, node, woken, why)
 
@@ -186,11 +188,11 @@ def one_node_more(world: World, pod: Pod) -> Iterator[Move]:
 
 
 def kind_of(info: NodeInfo) -> object:
-    """What nodes of one kind have in common: what they can give, taints that stay, and their type."""
+    """What nodes of one kind have in common: what they can give, taints that stay, their type and zone."""
     given: Resource = info.allocatable
     type_label = info.node.labels.get("node.kubernetes.io/instance-type", "")
     size = given.milli_cpu // 1000, given.memory >> 30, tuple(given.scalar_resources.items())
-    return type_label, size, steady(info.node.taints)
+    return type_label, info.node.labels.get("topology.kubernetes.io/zone", ""), size, steady(info.node.taints)
 
 
 def steady(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:

@@ -1,4 +1,4 @@
-"""A pod that asks for less."""
+"""A pod that asks for less, or for something else."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from kubedev.api.requests import Resource, compute_pod_resource_request
 from kubedev.api.values import replace
 from kubedev.tools.why.amounts import quantity
 
-__all__ = ["smaller"]
+__all__ = ["renamed", "smaller"]
 
 
 def smaller(pod: Pod, most: Mapping[str, int]) -> Pod | None:
@@ -22,6 +22,20 @@ def smaller(pod: Pod, most: Mapping[str, int]) -> Pod | None:
                 return None
             pod = changed
     return pod if most else None
+
+
+def renamed(pod: Pod, name: str, other: str) -> Pod:
+    """The pod with another resource in place of one."""
+
+    def changed(those: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(
+            replace(
+                one, requests={other if key == name else key: value for key, value in one.requests.items()}
+            )
+            for one in those
+        )
+
+    return replace(pod, containers=changed(pod.containers), init_containers=changed(pod.init_containers))
 
 
 def lowered(pod: Pod, name: str, by: int) -> Pod | None:

@@ -22,15 +22,17 @@ def events_waited_for(framework: Framework, decision: Decision) -> Mapping[str, 
     found: dict[str, dict[str, None]] = {name: {} for name in rejectors}
     for plugin, event, _ in framework.hints():
         if plugin in found:
-            parts = [flag for flag in ActionType if flag in event.action] or [event.action]
-            whole = event.action == ActionType.ALL
-            labels = (
-                [f"{event.resource}Any"]
-                if whole
-                else [ClusterEvent(event.resource, one).label for one in parts]
-            )
-            found[plugin].update(dict.fromkeys(labels))
+            found[plugin].update(dict.fromkeys(labels_of(event)))
     return {name: tuple(labels) for name, labels in found.items()}
+
+
+def labels_of(event: ClusterEvent) -> list[str]:
+    """The names of what an event stands for: one for each action, but for all updates together."""
+    if event.action == ActionType.ALL:
+        return [f"{event.resource}Any"]
+    updates = [f"{event.resource}Update"] if ActionType.UPDATE in event.action else []
+    others: ActionType = event.action & ~ActionType.UPDATE if updates else event.action
+    return [ClusterEvent(event.resource, flag).label for flag in ActionType if flag in others] + updates
 
 
 def wakes(
