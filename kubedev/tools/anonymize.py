@@ -90,7 +90,7 @@ class Anonymizer:
         for one in there:
             self._domains.update(_resource_domains(one))
         for one in there:
-            kind, metadata = str(one.get("kind")), one.get("metadata") or {}
+            kind, metadata = str(one["kind"]), one["metadata"]
             self._note(kind.lower(), metadata.get("name"))
             self._note("namespace", metadata.get("namespace"))
         for one in there:
@@ -198,14 +198,20 @@ class Anonymizer:
 def _resource_domains(one: Values) -> Iterator[str]:
     status = one.get("status")
     for field in ("capacity", "allocatable") if isinstance(status, Mapping) else ():
-        for name in (status or {}).get(field) or {}:
+        amounts = (status or {}).get(field)
+        for name in amounts if isinstance(amounts, Mapping) else ():
             if "/" in name:
                 yield name.partition("/")[0]
 
 
 def anonymized(objects: Sequence[Values]) -> tuple[dict[str, Any], Anonymizer]:
     """A list of the objects that scheduling looks at, without what is not to be known; and who did it."""
-    known = [one for one in objects if (one.get("apiVersion"), one.get("kind")) in TYPES]
+    known = [
+        one
+        for one in objects
+        if (str(one.get("apiVersion")), str(one.get("kind"))) in TYPES
+        and isinstance(one.get("metadata"), Mapping)
+    ]
     hides = Anonymizer()
     hides.learn(known)
     return {"apiVersion": "v1", "kind": "List", "items": [hides.written(one) for one in known]}, hides

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from kubedev.__main__ import main
-from kubedev.tools.why import sources
+from kubedev.tools.why import command, sources
 from kubedev.tools.why.answer import VERSION
+from kubedev.tools.why.dump import REFUSALS as REFUSED
 from kubedev.tools.why.dump import read_dump
 from kubedev.tools.why.refusals import REASONS
 from tests.conftest import ROOT
@@ -183,6 +184,70 @@ def test_a_refusal_is_explained_with_the_figures_of_its_node(
         f"{GPU}: the pod asks 1, requested by the pods there 7, allocatable 7, capacity 8 (1 unhealthy)"
         in capsys.readouterr().out
     )
+
+
+def test_every_reason_that_counts_as_a_refusal_is_explained_and_no_other() -> None:
+    assert set(REASONS) == REFUSED | {"OutOf"}
+
+
+def test_a_job_that_failed_by_itself_was_not_refused(tmp_path: Path) -> None:
+    failed = pod("late", "n", status={"phase": "Failed", "reason": "DeadlineExceeded"})
+    told = explain(dump(tmp_path, node("n"), failed), "late")
+    assert told["state"] == "failed"
+    assert main(["why", dump(tmp_path, node("n"), failed)]) == 0
+
+
+def test_a_pod_that_is_being_deleted_is_not_tried(tmp_path: Path) -> None:
+    leaving = pod("p")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    told = explain(dump(tmp_path, node("n"), leaving))
+    assert (told["scheduled"], told["message"]) == (False, "skip schedule deleting pod: default/p")
+
+
+def test_colours_are_on_a_terminal_alone_and_not_where_they_are_unwanted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = dump(tmp_path, node("n"), pod("p", cpu="9"))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(command, "is_terminal", lambda descriptor: descriptor == 1)
+    main(["why", path, "p"])
+    assert "\x1b[31mwould not be scheduled\x1b[0m" in capsys.readouterr().out
+    monkeypatch.setenv("NO_COLOR", "1")
+    main(["why", path, "p"])
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_devices_that_are_claimed_are_counted(tmp_path: Path) -> None:
+    version = "resource.k8s.io/v1beta1"
+    device = {"name": "gpu-0", "basic": {}}
+    slice_ = {
+        "apiVersion": version, "kind": "ResourceSlice", "metadata": {"name": "s"},
+        "spec": {"driver": "gpu.example.com", "nodeName": "n", "devices": [device],
+                 "pool": {"name": "n", "generation": 1, "resourceSliceCount": 1}},
+    }  # fmt: skip
+    class_ = {"apiVersion": version, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+
+    def claim(name: str, allocated: bool) -> Values:
+        request = {"name": "r", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
+        result = {"request": "r", "driver": "gpu.example.com", "pool": "n", "device": "gpu-0"}
+        given = {"allocation": {"devices": {"results": [result]}}} if allocated else {}
+        return {
+            "apiVersion": version, "kind": "ResourceClaim",
+            "metadata": {"name": name, "namespace": "default", "uid": name},
+            "spec": {"devices": {"requests": [request]}}, "status": given,
+        }  # fmt: skip
+
+    asks = pod("p", spec={"resourceClaims": [{"name": "g", "resourceClaimName": "mine"}]})
+    free = explain(dump(tmp_path, node("n"), slice_, class_, claim("mine", False), asks))
+    assert (free["scheduled"], free["node"]) == (True, "n")
+    taken = explain(
+        dump(tmp_path, node("n"), slice_, class_, claim("mine", False), claim("other", True), asks)
+    )
+    assert taken["message"].startswith("0/1 nodes are available: 1 cannot allocate all claims.")
+    other = {**slice_, "apiVersion": "resource.k8s.io/v1"}
+    read = read_dump([dump(tmp_path, node("n"), other)])
+    assert read.notes == [f"ResourceSlice of resource.k8s.io/v1 is not looked at: expected {version}"]
 
 
 def test_every_lab_that_a_refusal_names_is_there() -> None:

@@ -138,6 +138,7 @@ def test_what_is_not_needed_is_passed_over(reader: str, tmp_path: Path) -> None:
         (b"a: [1, 2", "is neither JSON nor YAML"),
         (b"just words", "expected objects with apiVersion, kind and metadata"),
         (b'{"apiVersion": "v1", "kind": "List", "items": []}', "expected pods and nodes"),
+        (b'{"apiVersion": "v1", "kind": "List", "items": null}', "expected pods and nodes"),
         (
             b'{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}',
             "expected pods and nodes (`kubectl get",

@@ -1,6 +1,6 @@
 """The answer as plain values: what `--json` prints, and what the lines for people are made of. FORM.md describes it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kubedev import KUBERNETES_VERSION
@@ -26,9 +26,19 @@ GATED = "Scheduling is blocked due to non-empty scheduling gates"
 Values = dict[str, Any]
 
 
-def answer(dump: Dump, world: World, asked: Sequence[Asked], every_node: bool, brief: bool) -> Values:
+def answer(
+    dump: Dump,
+    world: World,
+    asked: Sequence[Asked],
+    every_node: bool,
+    brief: bool,
+    says: Callable[[str], None] = lambda what: None,
+) -> Values:
     """All that is to be said; `brief` leaves out what has to be tried, for many pods."""
-    pods = [explained(dump, world, one, every_node, brief) for one in asked]
+    pods = []
+    for number, one in enumerate(asked, 1):
+        says(f"asking the scheduler about pod {number} of {len(asked)}")
+        pods.append(explained(dump, world, one, every_node, brief))
     return {
         "version": VERSION,
         "kubernetes": KUBERNETES_VERSION,
@@ -81,6 +91,12 @@ def explained(dump: Dump, world: World, asked: Asked, every_node: bool, brief: b
             | {"message": GATED, "condition": condition(pod, GATED), "queue": {"events": waits}}
             | tried
         )
+    if pod.deletion_timestamp is not None:
+        return found | {
+            "message": f"skip schedule deleting pod: {key_of(pod)}",
+            "reason": "",
+            "condition": None,
+        }
     decision = world.decide(pod)
     return found | of_decision(world, pod, decision, every_node, brief)
 
@@ -99,7 +115,7 @@ def of_decision(world: World, pod: Pod, decision: Decision, every_node: bool, br
         "condition": condition(pod, decision.message),
         "unschedulable_plugins": list(decision.unschedulable_plugins),
     }
-    if brief:
+    if brief or decision.outcome is Outcome.ERROR:
         return found
     waits = events_waited_for(world.framework(pod), decision)
     return found | {

@@ -47,7 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not (dump.nodes or dump.node_files or any(one.pod.phase == "Failed" for one in asked)):
             raise DumpError("there are no nodes in the dump: expected `kubectl get nodes,pods -A -o json`")
         brief = not (name or options.manifest)
-        found = answer(dump, world_of(dump, [one.pod for one in asked]), asked, options.explain, brief)
+        world = world_of(dump, [one.pod for one in asked])
+        found = answer(dump, world, asked, options.explain, brief, progress.says)
     except (DumpError, FieldError) as error:
         progress.clear()
         return told(NAME, str(error), 2)

@@ -86,8 +86,8 @@ def one(raw: Any, source: str, default: tuple[str, str]) -> Iterator[Entry]:
     found = typed.item(raw)
     if found is None:  # it is not as one expects a pod or a node to be: whoever needs it reads all of it
         yield from plain(typed.values(raw), source, default)
-    elif found.kind.endswith("List"):
-        yield from opened(typed.top(raw), raw, source)
+    elif found.kind.endswith("List") and (inner := typed.top(raw)) is not None and inner.items is not None:
+        yield from opened(inner, raw, source)
     else:
         meta, named = found.metadata, (found.apiVersion or default[0], found.kind or default[1])
         values = partial(typed.values, raw, named)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from kubedev.api.fields import FieldError
+from kubedev.api.fields import FieldError, Fields
 from kubedev.api.kinds import TYPES
 from kubedev.api.objects import Node, Pod
 from kubedev.tools.why import documents
@@ -19,6 +19,23 @@ __all__ = ["Dump", "is_refused", "read_dump"]
 T = TypeVar("T")
 NOT_LOOKED_AT = {"Deployment", "DaemonSet", "Job", "CronJob"}
 """Kinds whose pods count, and not they themselves."""
+REFUSALS = {
+    "UnexpectedAdmissionError",
+    "TopologyAffinityError",
+    "SMTAlignmentError",
+    "NodeAffinity",
+    "NodeName",
+    "NodePorts",
+    "TaintToleration",
+    "Preempting",
+    "Preempted",
+    "Evicted",
+    "NodeShutdown",
+    "Terminated",
+    "PodOSSelectorNodeLabelDoesNotMatch",
+    "PodOSNotSupported",
+}
+"""The reasons of pods that failed without a fault of their own, beside OutOf and a resource."""
 LARGE_YAML = 1 << 20
 
 
@@ -121,6 +138,9 @@ def take(dump: Dump, entry: Entry, source: str) -> None:
     known = TYPES.get((version, kind)) or (TYPES.get(("v1", kind)) if not version else None)
     if known is None or kind in NOT_LOOKED_AT or not entry.name:
         dump.skipped[kind or "objects without kind"] += 1
+        if known is None and (expected := other_version(version, kind)):
+            note = f"{kind} of {version} is not looked at: expected {expected}"
+            dump.notes += [note] if note not in dump.notes else []
         return
     key = (
         f"{entry.namespace or 'default'}/{entry.name}" if known is Pod else f"{entry.namespace}/{entry.name}"
@@ -139,6 +159,12 @@ def take(dump: Dump, entry: Entry, source: str) -> None:
     dump.objects.setdefault(kind, {})[key] = found
 
 
+def other_version(version: str, kind: str) -> str:
+    """The version in which a kind of this group is read, where that is another one; empty for other kinds."""
+    group = version.rpartition("/")[0]
+    return next((known for known, name in TYPES if name == kind and known.rpartition("/")[0] == group), "")
+
+
 def pod_of(entry: Entry, maker: Any) -> Pod:
     """A pod: all of it where somebody may ask about it, and else what scheduling looks at."""
     item = entry.item
@@ -150,14 +176,13 @@ def pod_of(entry: Entry, maker: Any) -> Pod:
 
 
 def is_refused(phase: str, reason: str) -> bool:
-    """Whether a pod with this status was refused, or ended, by its kubelet."""
-    return phase == "Failed" and bool(reason)
+    """Whether a pod with this status was refused, or ended, by its kubelet or for another pod."""
+    return phase == "Failed" and (reason in REFUSALS or reason.startswith("OutOf"))
 
 
 def kubelet_version(node: Node) -> str:
     """The version of a node's kubelet."""
-    told = ((node.manifest.get("status") or {}).get("nodeInfo") or {}).get("kubeletVersion")
-    return str(told or "")
+    return Fields.of(node.manifest).child("status").child("nodeInfo").text("kubeletVersion")
 
 
 def take_configuration(dump: Dump, entry: Entry, source: str) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 from kubedev.api.objects import Pod
 from kubedev.api.selectors import Taint, Toleration
 from kubedev.api.values import replace
-from kubedev.scheduler.cycle import Decision
 from kubedev.tools.why.amounts import amount
 from kubedev.tools.why.groups import Group, unhealthy
 from kubedev.tools.why.labels import label_moves
@@ -36,7 +35,7 @@ SPREADS: tuple[tuple[int, str, str, str, dict[str, Any]], ...] = (
 """What can be said otherwise in a topology spread: cost, kind, words, how, and the fields."""
 
 
-def moves_of(world: World, pod: Pod, decision: Decision, groups: tuple[Group, ...]) -> Iterator[Move]:
+def moves_of(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator[Move]:
     """The moves that what the nodes said suggests, on the pod and on nodes that are there."""
     yield from tolerations(world, pod, groups)
     yield from label_moves(world, pod, groups)

@@ -65,6 +65,10 @@ REASONS: Mapping[str, Reason] = {
         "the node's taints and conditions",
         FITS,
     ),
+    "PodOSSelectorNodeLabelDoesNotMatch": Reason(
+        "the pod's label kubernetes.io/os names another operating system", "the pod's labels", FITS
+    ),
+    "PodOSNotSupported": Reason("spec.os names another operating system than the node's", "spec.os"),
     "Preempting": Reason(
         "the kubelet ended it to make room for a critical pod, such as one of the node's static pods",
         "which critical pod came to the node, and why the node was full",

@@ -62,7 +62,7 @@ def remedies_of(world: World, pod: Pod, decision: Decision) -> tuple[Remedy, ...
         more = remedies_of(world, open_pod, after)
         return tuple(replace(one, moves=(gate, *one.moves)) for one in more)
     groups = groups_of(decision, world)
-    singles = [*moves_of(world, pod, decision, groups), *larger_moves(world, pod, groups)]
+    singles = [*moves_of(world, pod, groups), *larger_moves(world, pod, groups)]
     found: list[Remedy] = []
     failed: list[Failed] = []
     for move in sorted(singles, key=lambda move: move.cost):
@@ -83,7 +83,7 @@ def pairs(world: World, pod: Pod, decision: Decision, failed: Sequence[Failed]) 
     for first, after_world, after_pod, after, happened in failed:
         after_groups = groups_of(after, after_world)
         gone = pods_gone(after_world, after_pod, after_groups)
-        seconds = [*moves_of(after_world, after_pod, after, after_groups), *([gone] if gone else [])]
+        seconds = [*moves_of(after_world, after_pod, after_groups), *([gone] if gone else [])]
         for second in sorted(seconds, key=lambda move: move.cost):
             tried += 1
             if tried > PAIRS:
