@@ -10,12 +10,13 @@ from kubedev.api.podresources import (
     ContainerDevices,
     ListPodResourcesRequest,
     ListPodResourcesResponse,
-    PodResources,
+    PodResourcesAnswer,
 )
 from kubedev.api.requests import pod_requests
 from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.devices.device_manager import AllocationDecision
 from kubedev.kubelet.devices.devices import Ids
+from kubedev.kubelet.kubelet_state import KubeletState
 from kubedev.kubelet.pod_resources import answer
 from kubedev.lab.check import Invariant, Row, invariant
 from kubedev.lab.machine import GPU, Machine
@@ -71,27 +72,38 @@ def side_by_side(pods: Mapping[str, tuple[Machine, Pod]]) -> LivePicture:
 
 def listed(state: ClusterState) -> Iterator[tuple[str, str, str]]:
     """What the kubelets' PodResources List tells an agent, as (pod, container, device)."""
-    for pod in _list(state):
-        for c in pod.containers:
-            yield from ((pod.name, c.name, device) for held in c.devices for device in held.device_ids)
-
-
-def _list(state: ClusterState) -> Iterator[PodResources]:
     for kubelet in state.kubelets.values():
         said = answer(kubelet, ListPodResourcesRequest())[1]
         assert isinstance(said, ListPodResourcesResponse)
-        yield from said.pod_resources
+        for pod in said.pod_resources:
+            for c in pod.containers:
+                yield from ((pod.name, c.name, device) for held in c.devices for device in held.device_ids)
 
 
-def agent(state: ClusterState) -> str:
-    """What an agent is told: each pod with its devices (List), and what may be given out (GetAllocatableResources)."""
-    held = [(pod.name, (d for c in pod.containers for d in c.devices)) for pod in _list(state)]
-    told = [say("agent.pod", name=name, devices=_told(devices)) for name, devices in held]
+def agent(state: ClusterState, directory: str = "") -> str:
+    """What an agent is told: each pod with its devices (List), and what may be given out (GetAllocatableResources).
+
+    With the real `directory` of the node it is asked on the kubelet's socket there, as by an agent of anybody's.
+    """
+    told = []
     for kubelet in state.kubelets.values():
-        said = answer(kubelet, AllocatableResourcesRequest())[1]
-        assert isinstance(said, AllocatableResourcesResponse)
-        told.append(say("agent.allocatable", devices=_told(said.devices)))
+        pods, there = _asked(kubelet, directory)
+        assert isinstance(pods, ListPodResourcesResponse)
+        assert isinstance(there, AllocatableResourcesResponse)
+        for pod in pods.pod_resources:
+            held = [device for c in pod.containers for device in c.devices]
+            told.append(say("agent.pod", name=pod.name, devices=_told(held)))
+        told.append(say("agent.allocatable", devices=_told(there.devices)))
     return " | ".join(told)
+
+
+def _asked(kubelet: KubeletState, directory: str) -> list[PodResourcesAnswer]:
+    requests = (ListPodResourcesRequest(), AllocatableResourcesRequest())
+    if not directory:
+        return [answer(kubelet, request)[1] for request in requests]
+    from kubedev.wire.pod_resources import ask_pod_resources, pod_resources_path  # grpc is waited for
+
+    return ask_pod_resources(pod_resources_path(directory), *requests)
 
 
 def _told(devices: Iterable[ContainerDevices]) -> str:

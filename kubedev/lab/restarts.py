@@ -1,18 +1,11 @@
 """What a restart leaves of a node: a lab's lives and its checkpoint file, and what a kubelet asks of a pod again."""
 
-import base64
-import json
 from collections.abc import Mapping
 
 from kubedev.api.objects import Pod
 from kubedev.kubelet.devices import device_manager
 from kubedev.kubelet.devices.allocation import DevicesToAllocate
-from kubedev.kubelet.devices.checkpoint import (
-    CheckpointData,
-    PodDevicesEntry,
-    checkpoint_text,
-    marshal_checkpoint,
-)
+from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.devices.device_manager import AllocationDecision
 from kubedev.lab.lookup import node_name
 from kubedev.lab.machine import GPU, Machine, on
@@ -29,7 +22,7 @@ from kubedev.views.restart import lives, memory_card, restart_picture
 from kubedev.views.style import WIDTH
 from kubedev.views.tree import Tree
 
-__all__ = ["again", "draw", "draw_again", "file", "files", "resealed", "restarted", "side_by_side", "watch"]
+__all__ = ["again", "draw", "draw_again", "file", "files", "restarted", "side_by_side", "watch"]
 
 QUESTIONS = ("same request", "running", "registered", "healthy", "held healthy", "needed")
 
@@ -62,23 +55,6 @@ def side_by_side(labs: Mapping[str, Lab]) -> LivePicture:
 def file(lab: Lab, node: str = "") -> str:
     """The text of a kubelet's checkpoint file, empty where there is none."""
     return checkpoint_text(lab.state.kubelets[node_name(lab.state, node)].devices) or ""
-
-
-def resealed(text: str) -> str:
-    """A checkpoint file that was changed by hand, with the checksum that is right for it."""
-    data = json.loads(text)["Data"]
-    entries = [
-        PodDevicesEntry(
-            entry["PodUID"],
-            entry["ContainerName"],
-            entry["ResourceName"],
-            {int(node): tuple(ids) for node, ids in entry["DeviceIDs"].items()},
-            base64.b64decode(entry["AllocResp"]),
-        )
-        for entry in data["PodDeviceEntries"]
-    ]
-    registered = {resource: tuple(ids) for resource, ids in data["RegisteredDevices"].items()}
-    return marshal_checkpoint(CheckpointData(tuple(entries), registered))
 
 
 def files(texts: Mapping[str, str], written: str = "") -> LivePicture:

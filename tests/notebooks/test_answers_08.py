@@ -227,7 +227,7 @@ def test_b10_kubelet_sock_is_taken_for_a_checkpoint(
     assert lines[:3] == [
         "v1.32 | capacity, allocatable: 4 4",
         "   a pod: Running | devices: none",
-        "('126943',) | capacity, allocatable: 0 0",
+        "126943 | capacity, allocatable: 0 0",
     ]
     assert lines[3].startswith("   a pod: Failed | OutOfexample.com/gpu")
 
@@ -240,8 +240,8 @@ def test_c2_without_a_numa_node_minus_1_is_written_where_0_was(
     lab.run("file-then-agent")
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
-        "written by v1.32 | trainer: d0, d1 | allocatable: d0, d1",
-        "written by v1.21 | trainer: d0 (NUMA 0), d1 (NUMA 0) | allocatable: d0, d1",
+        "written by v1.32 | trainer: d0, d1 | allocatable: d0, d1, d2, d3",
+        "written by v1.21 | trainer: d0 (NUMA 0), d1 (NUMA 0) | allocatable: d0, d1, d2, d3",
     ]
     texts = [
         t for mark in lab.run("file-then-show").picture.marks if (t := getattr(mark, "text", "")) == "changed"
@@ -264,6 +264,12 @@ def test_an_agent_knows_no_device_before_the_first_list(
         "trainer: none | allocatable: none",
     ]
     assert {pod for pod, *_ in holdings.listed(lab.say("lab").state)} == set()
+
+
+def test_an_agent_is_told_the_same_over_a_socket(lab: Notebook, capsys: pytest.CaptureFixture[str]) -> None:
+    lab.run("agent-wire")
+    assert capsys.readouterr().out.startswith("True | trainer: d0 (NUMA 0), d1 (NUMA 0) | allocatable: d0")
+    lab.say("lab").close()
 
 
 def test_s15_nothing_before_the_first_question_says_what_is_left(lab: Notebook) -> None:
