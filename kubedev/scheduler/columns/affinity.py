@@ -161,7 +161,7 @@ def refusals(table: Table, plugin: InterPodAffinity, state: FilterState, pod: Po
         found.append((where, Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (AFFINITY_REASON,), plugin.name)))
     unwanted: dict[str, Ints] = {}
     for term in state.terms.required_anti_affinity:
-        sums = sums_of(table, term, matching(table, (term,)))
+        sums = sums_of(table, term, (term,))
         before = unwanted.get(term.topology_key)
         unwanted[term.topology_key] = sums if before is None else before + sums
     for key, sums in unwanted.items():
@@ -188,7 +188,7 @@ def merged(found: Sequence[tuple[Bools, Status]]) -> list[tuple[Bools, Status]]:
 
 def unsatisfied(table: Table, wanted: Sequence[AffinityTerm], pod: Pod) -> Bools:
     """The nodes that do not satisfy all affinity terms; the first pod of a group may go where the labels are."""
-    together = matching(table, tuple(wanted))
+    together = tuple(wanted)
     sums: dict[str, Ints] = {}
     for term in wanted:
         more = sums_of(table, term, together)
@@ -203,17 +203,16 @@ def unsatisfied(table: Table, wanted: Sequence[AffinityTerm], pod: Pod) -> Bools
     return missing if nobody and matches_all(wanted, pod) else missing | empty
 
 
-def matching(table: Table, terms: tuple[AffinityTerm, ...]) -> Ints:
-    """How many pods of each node all these terms mean."""
-    return table.column(
-        ("meant", terms), lambda info: sum(1 for one in info.pods if matches_all(terms, one.pod))
-    )
+def sums_of(table: Table, term: AffinityTerm, together: tuple[AffinityTerm, ...]) -> Ints:
+    """How many pods all these terms mean, by domain of one term's key, over the nodes that have its label."""
+    key, domains = ("meant", together), table.domains(term.topology_key)
 
+    def of_row(info: NodeInfo) -> int:
+        return sum([1 for one in info.pods if matches_all(together, one.pod)])
 
-def sums_of(table: Table, term: AffinityTerm, counts: Ints) -> Ints:
-    """The sums by domain of the term's key, over the nodes that have its label."""
-    domains = table.domains(term.topology_key)
-    return domains.sums(counts, None if domains.all_have else domains.has)
+    if domains.all_have:
+        return table.summed(key, of_row, term.topology_key)
+    return domains.sums(table.column(key, of_row), domains.has)
 
 
 # The scores
@@ -235,7 +234,7 @@ def ask_score(
     own = [(term, term.weight) for term in terms.preferred_affinity]
     own += [(term, -term.weight) for term in terms.preferred_anti_affinity]
     for term, weight in own:
-        sums = sums_of(table, term, matching(table, (term,)))
+        sums = sums_of(table, term, (term,))
         if sums.any():
             before = points.get(term.topology_key)
             points[term.topology_key] = weight * sums if before is None else before + weight * sums

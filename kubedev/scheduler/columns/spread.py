@@ -1,7 +1,7 @@
 """PodTopologySpread over columns: matching pods of each row, summed up by domain."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +12,7 @@ from kubedev.scheduler.columns.table import Bools, Floats, Ints, Table
 from kubedev.scheduler.columns.verdict import Verdict
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.later import Later
+from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.topology.pod_topology_spread import (
     CONSTRAINTS_REASON,
     MISSING_LABEL_REASON,
@@ -64,12 +65,13 @@ def ask_soft(plugin: PodTopologySpread, pod: Pod, context: Context) -> tuple[Sof
 def refusals(table: Table, plugin: PodTopologySpread, state: HardState, pod: Pod) -> Verdict:
     """The filter: a label is missing, or the skew is too large."""
     constraints = state.constraints
-    everywhere = has_all(table, constraints)
+    everywhere = both(has_all(table, constraints), np.ones(table.size, dtype=np.bool_))
     counted: dict[
         str, tuple[Ints, Bools]
     ] = {}  # as one node's counts by key: the later constraint of a key counts
     for one in constraints:
-        counts, where = matching(table, one, pod), everywhere & counting(table, one, pod)
+        counts, where = matching(table, one, pod), both(everywhere, counting(table, one, pod))
+        assert where is not None
         if one.topology_key in counted:
             before, there = counted[one.topology_key]
             counts, where = np.where(where, counts, before), where | there
@@ -95,30 +97,37 @@ def refusals(table: Table, plugin: PodTopologySpread, state: HardState, pod: Pod
     return Verdict.of(found)
 
 
-def has_all(table: Table, constraints: Sequence[Constraint]) -> Bools:
-    """The nodes that have the labels of all constraints."""
-    there = np.ones(table.size, dtype=np.bool_)
+def both(one: Bools | None, other: Bools | None) -> Bools | None:
+    """Where both hold; None holds everywhere."""
+    return one if other is None else other if one is None else one & other
+
+
+def has_all(table: Table, constraints: Sequence[Constraint]) -> Bools | None:
+    """The nodes that have the labels of all constraints; None: all nodes."""
+    there: Bools | None = None
     for one in constraints:
         domains = table.domains(one.topology_key)
-        if not domains.all_have:
-            there &= domains.has
+        there = both(there, None if domains.all_have else domains.has)
     return there
 
 
 def matching(table: Table, constraint: Constraint, pod: Pod) -> Ints:
     """How many pods of each node a constraint counts."""
+    return table.column(*_matching(constraint, pod))
+
+
+def _matching(constraint: Constraint, pod: Pod) -> tuple[Hashable, Callable[[NodeInfo], int]]:
     selector, namespace = constraint.selector, pod.namespace
-    return table.column(
-        ("matching", selector, namespace), lambda info: count_matching_pods(info, selector, namespace)
-    )
+    key = "matching", selector, namespace
+    return key, lambda info: count_matching_pods(info, selector, namespace)
 
 
-def counting(table: Table, constraint: Constraint, pod: Pod) -> Bools:
-    """The nodes whose pods count for a constraint."""
+def counting(table: Table, constraint: Constraint, pod: Pod) -> Bools | None:
+    """The nodes whose pods count for a constraint; None: all nodes."""
     required = required_node_affinity(pod)
     free = constraint.node_affinity_policy != "Honor" or required == RequiredNodeAffinity()
     if free and constraint.node_taints_policy != "Honor":
-        return np.ones(table.size, dtype=np.bool_)
+        return None
     policies = constraint.node_affinity_policy, constraint.node_taints_policy
     column = table.column(
         ("counting", policies, required, pod.tolerations),
@@ -134,25 +143,32 @@ def scored(
     """The raw scores of these rows, and the normalized ones."""
     constraints = state.constraints
     there = has_all(table, constraints)
-    counted = there[rows] if state.require_all else np.ones(len(rows), dtype=np.bool_)
-    weights, sums = by_domain(table, state, pod, rows[counted], there)
+    counted = there[rows] if state.require_all and there is not None else None
+    weights, sums = by_domain(table, state, pod, rows if counted is None else rows[counted], there)
     total: Floats = np.zeros(len(rows), dtype=np.float64)
     for one, weight in zip(constraints, weights, strict=True):
         domains = table.domains(one.topology_key)
         if one.topology_key == HOSTNAME:
-            pods = matching(table, one, pod)[rows]
+            points = matching(table, one, pod)[rows] * weight + (one.max_skew - 1)
         else:
-            pods = sums[one.topology_key][domains.ids[rows]]
-        total = total + np.where(domains.has[rows], pods * weight + (one.max_skew - 1), 0.0)
-    raw = np.where(counted, rounded(total), 0)
-    highest, lowest = (int(raw[counted].max()), int(raw[counted].min())) if counted.any() else (0, 0)
+            points = (sums[one.topology_key] * weight + (one.max_skew - 1))[domains.ids[rows]]
+        total = total + (points if domains.all_have else np.where(domains.has[rows], points, 0.0))
+    raw = rounded(total) if constraints else np.zeros(len(rows), dtype=np.int64)
+    seen = raw if counted is None else raw[counted]
+    highest, lowest = (int(seen.max()), int(seen.min())) if len(seen) and constraints else (0, 0)
     if highest == 0:
-        return raw, np.where(counted, MAX_NODE_SCORE, 0)
-    return raw, np.where(counted, quotients(MAX_NODE_SCORE * (highest + lowest - raw), highest), 0)
+        normalized = np.full(len(rows), MAX_NODE_SCORE, dtype=np.int64)
+    else:
+        normalized = quotients(MAX_NODE_SCORE * (highest + lowest - raw), highest)
+    return (
+        (raw, normalized)
+        if counted is None
+        else (np.where(counted, raw, 0), np.where(counted, normalized, 0))
+    )
 
 
 def by_domain(
-    table: Table, state: SoftState, pod: Pod, scored_rows: Ints, there: Bools
+    table: Table, state: SoftState, pod: Pod, scored_rows: Ints, there: Bools | None
 ) -> tuple[list[float], dict[str, Ints]]:
     """Each constraint's weight, and the pods of each domain of a node to be scored; a host counts for itself."""
     weights: list[float] = []
@@ -173,9 +189,11 @@ def by_domain(
         key = one.topology_key
         if key == HOSTNAME:
             continue
-        domains = table.domains(key)
-        where = counting(table, one, pod) & open_domains[key][domains.ids]
-        if state.require_all:
-            where &= there
-        sums[key] += domains.sums(matching(table, one, pod), where)
+        domains, mine = table.domains(key), open_domains[key]
+        where = both(counting(table, one, pod), None if mine.all() else mine[domains.ids])
+        where = both(where, there if state.require_all else None)
+        if where is None:
+            sums[key] += table.summed(*_matching(one, pod), key)
+        else:
+            sums[key] += domains.sums(matching(table, one, pod), where)
     return weights, sums

@@ -170,6 +170,19 @@ class Table:
         column: Ints = self.remembered(key, make, mend, of_node)
         return column
 
+    def summed(self, key: Hashable, of_row: Callable[[NodeInfo], int], label: str) -> Ints:
+        """Such a column summed up by the domains of a label, over all rows: to be read, and not to be changed."""
+        column, domains = self.column(key, of_row), self.domains(label)
+
+        def make() -> Summed:
+            return Summed(domains, column)
+
+        def mend(known: Summed, rows: set[int]) -> Summed:
+            return known.mended(column, rows) if known.domains is domains else make()
+
+        summed: Summed = self.remembered(("summed", key, label), make, mend)
+        return summed.sums
+
     def scalar(self, name: str) -> tuple[Ints, Ints]:
         """What is requested of a scalar resource, and what is allocatable: 0 where there is none."""
         return (
@@ -218,6 +231,20 @@ class Domains:
         ids = self.ids if where is None else self.ids[where]
         weights = counts if where is None else counts[where]
         return np.bincount(ids, weights=weights, minlength=len(self)).astype(np.int64)
+
+
+class Summed:
+    """A column summed up by domain, with what it was made of, so that it can be mended by row."""
+
+    def __init__(self, domains: Domains, column: Ints) -> None:
+        self.domains, self.column, self.sums = domains, column.copy(), domains.sums(column)
+
+    def mended(self, column: Ints, rows: set[int]) -> "Summed":
+        """The same with these rows as they are now."""
+        for row in rows:
+            self.sums[self.domains.ids[row]] += column[row] - self.column[row]
+            self.column[row] = column[row]
+        return self
 
 
 _mine = threading.local()
