@@ -96,14 +96,17 @@ class NodeInfo:
         info, there = cls().with_node(node), tuple(map(pod_info, pods))
         if not there:
             return info
+        related = [one for one in there if one.pod.affinity is not None]
         return replace(
             info,
             pods=there,
-            pods_with_affinity=tuple(one for one in there if one.has_affinity),
-            pods_with_required_anti_affinity=tuple(one for one in there if one.has_required_anti_affinity),
+            pods_with_affinity=tuple([one for one in related if one.has_affinity]),
+            pods_with_required_anti_affinity=tuple(
+                [one for one in related if one.has_required_anti_affinity]
+            ),
             requested=summed([one.resource for one in there]),
             non_zero_requested=summed([one.non_zero for one in there]),
-            used_ports=frozenset().union(*(one.ports for one in there)),
+            used_ports=frozenset().union(*[one.ports for one in there if one.ports]),
             generation=info.generation + len(there),
         )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubedev.api.objects import Pod
@@ -36,6 +36,7 @@ def told(
 
 
 @given(st.sampled_from([0, 1, 127, 128, 300]), changes)
+@example(0, [(key, True) for key in range(300)])
 def test_a_shared_map_is_what_a_dict_is_in_the_same_order_and_older_ones_stay(
     start: int, ops: list[tuple[int, bool]]
 ) -> None:

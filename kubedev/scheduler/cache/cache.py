@@ -113,7 +113,9 @@ class Cache:
             raise CacheError(f"assumed pod {described(old)} should not be updated")
         if known.node_name != new.node_name:
             raise CacheError(CORRUPTED)
-        return self._take(old if old.node_name == known.node_name else known)._put(new)
+        before = old if old.node_name == known.node_name else known
+        nodes, pods = self._with(before, new)
+        return replace(self, nodes=nodes, pods=pods)
 
     def remove_pod(self, pod: Pod) -> "Cache":
         """A bound pod is gone; one whose last known state has no node goes by what is known. Go: `RemovePod`."""
@@ -178,16 +180,16 @@ class Cache:
 
     def _confirm(self, assumed: Pod, pod: Pod) -> "Cache":
         """An assumed pod as it was seen: mostly on the node that it was assumed on."""
-        name = pod.node_name
-        if assumed.node_name != name:
+        if assumed.node_name != pod.node_name:
             return self._take(assumed)._put(pod)
-        info = self.nodes[name].remove_pod(assumed).add_pod(pod)
-        return replace(
-            self,
-            nodes=with_item(self.nodes, name, info),
-            pods=with_item(self.pods, pod.uid, pod),
-            assumed=without_item(self.assumed, pod.uid),
-        )
+        nodes, pods = self._with(assumed, pod)
+        return replace(self, nodes=nodes, pods=pods, assumed=without_item(self.assumed, pod.uid))
+
+    def _with(self, old: Pod, new: Pod) -> tuple[SharedMap[str, NodeInfo], Mapping[str, Pod]]:
+        """Nodes and pods with a pod as it is now, on the node on which it was; a ghost of one pod begins anew."""
+        info = self.nodes[new.node_name].remove_pod(old)
+        info = (info if info.pods or info.name else NodeInfo()).add_pod(new)
+        return with_item(self.nodes, new.node_name, info), with_item(self.pods, new.uid, new)
 
     def _take(self, pod: Pod) -> "Cache":
         """Without the pod; a ghost goes with its last pod."""

@@ -26,6 +26,7 @@ from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.image_locality import ImageLocality
 from kubedev.scheduler.plugins.topology.inter_pod_affinity import InterPodAffinity
 from kubedev.scheduler.plugins.topology.pod_topology_spread import PodTopologySpread
+from kubedev.scheduler.scores import MAX_NODE_SCORE
 from kubedev.scheduler.scoring import (
     Scores,
     check_range,
@@ -253,7 +254,9 @@ class OverColumns:
         scored = known(self.table, plugin, state, self.pod, rows) if known else None
         if scored is not None:
             normalized = scored[1]
-            if normalized.min() < 0 or normalized.max() > 100:
+            if (
+                normalized.view(np.uint64).max() > MAX_NODE_SCORE
+            ):  # where a negative number is a very large one
                 check_range(plugin.name, normalized.tolist())
             return normalized
         infos = [self.table.infos[row] for row in rows.tolist()]
