@@ -5,6 +5,8 @@ does not wait for it: `pods` is how pods are written, `admin` what is done to a 
 that register by hand, `streams` what a plugin's stream makes of a node, `ends` how a stream ends on a real wire,
 `allocate` what lab 04 explores, `numa` labs 05 and 06, `scheduling` what the scheduler decides,
 `holdings` who holds which device and how it came by it, `restarts` what is left when a kubelet has started again.
+`holdings` who holds which device and how it came by it,
+`cpus` who runs on which CPUs.
 """
 
 from importlib import import_module
@@ -31,7 +33,7 @@ from kubedev.lab.predict import predict
 from kubedev.lab.session import KubeletConfig, Lab, manifests
 
 if TYPE_CHECKING:
-    from kubedev.lab import allocate, holdings, numa, pods, registration, restarts, scheduling, streams
+    from kubedev.lab import allocate, cpus, holdings, numa, pods, registration, restarts, scheduling, streams
     from kubedev.lab import node_scene as admin
     from kubedev.lab import stream_ends as ends
     from kubedev.lab.compare import both_ends, side_by_side
@@ -49,6 +51,7 @@ __all__ = [
     "asks",
     "both_ends",
     "check",
+    "cpus",
     "ends",
     "explore",
     "holdings",
@@ -85,6 +88,7 @@ _LATER = {
 _ROOMS = {
     "admin": "node_scene",
     "allocate": "allocate",
+    "cpus": "cpus",
     "ends": "stream_ends",
     "holdings": "holdings",
     "numa": "numa",

@@ -18,7 +18,7 @@ from kubedev.api.messages import (
     Device,
     converse,
 )
-from kubedev.api.names import CPU
+from kubedev.api.names import CPU, MEMORY
 from kubedev.api.objects import Container, Node, Pod
 from kubedev.api.quantity import Quantity
 from kubedev.deviceplugin.plugin import make_devices
@@ -74,11 +74,11 @@ def on(nodes: Nodes, ids: str) -> tuple[Device, ...]:
 
 def full_name(short: str) -> str:
     """A resource by its short name: `gpu` is example.com/gpu."""
-    return CPU if short == CPU else f"example.com/{short}"
+    return short if short in (CPU, MEMORY) else f"example.com/{short}"
 
 
 def pod_asking(name: str, *containers: Mapping[str, int]) -> Pod:
-    """A pod with a container (c1, c2, ...) for each mapping of short names to numbers.
+    """A pod with a container (c1, c2, ...) for each mapping of short names to numbers; of memory it is GiB.
 
     One that asks for CPUs asks for memory as well, so that it is Guaranteed and its CPUs are its own.
     """
@@ -90,7 +90,7 @@ def pod_asking(name: str, *containers: Mapping[str, int]) -> Pod:
 def _container(number: int, asked: Mapping[str, int]) -> Container:
     amounts = {full_name(short): Quantity.of(count) for short, count in asked.items() if count}
     if CPU in amounts:
-        amounts["memory"] = Quantity.parse("1Gi")
+        amounts[MEMORY] = Quantity.parse(f"{asked.get(MEMORY, 1)}Gi")
     return Container(f"c{number}", requests=amounts, limits=amounts)
 
 
@@ -113,12 +113,17 @@ class Machine:
             cpu_topology=CPUTopology.regular(sockets=nodes, cores=cpus, threads=1) if cpus else None,
             system_reserved=(("cpu", "1"),),
         )
-        machine = cls(new_kubelet(Node("numa-node"), "", config))
+        machine = cls.set_up(config)
         for short, listed in devices.items():
             machine = machine.listed(
                 short, make_devices(listed, nodes) if isinstance(listed, int) else listed
             )
         return machine
+
+    @classmethod
+    def set_up(cls, config: KubeletConfig) -> Self:
+        """A machine whose kubelet starts with these settings; ValueError with Kubernetes' text where it does not."""
+        return cls(new_kubelet(Node("numa-node"), "", config))
 
     @classmethod
     def known_to(cls, lab: "Lab") -> Self:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from kubedev.api.names import MEMORY
 from kubedev.kubelet.devices.holdings import who_holds
 from kubedev.kubelet.kubelet_state import KubeletState
 from kubedev.views.catalogue import say
@@ -27,11 +28,13 @@ def machine_board(kubelet: KubeletState, mask: int | None = None) -> NumaBoard:
         cpu: uid for uid, containers in cpus.assignments.items() for own in containers.values() for cpu in own
     }
     owners |= {cpu: say("board.system") for cpu in (cpus.policy.reserved if cpus.policy else ())}
+    memory = {node: at.memory_map[MEMORY] for node, at in kubelet.memory.machine.items()}
     nodes = tuple(
         NumaNodeView(
             node,
             node,
             tuple(CpuView(c, owners.get(c, "")) for c, at in sorted(details.items()) if at.numa_node == node),
+            (table.free, table.allocatable) if (table := memory.get(node)) else None,
         )
         for node in kubelet.config.numa.nodes
     )

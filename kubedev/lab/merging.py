@@ -4,8 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from kubedev.api.names import MEMORY
 from kubedev.api.objects import Pod
+from kubedev.api.quantity import Format, Quantity
+from kubedev.kubelet.cpu.cpuset import format_cpus
 from kubedev.kubelet.devices.allocation import filter_by_affinity
+from kubedev.kubelet.topology.bitmask import mask_of
 from kubedev.kubelet.topology.hints import written_out
 from kubedev.kubelet.topology.merge import Merge, filter_providers_hints, merge_at_once, merge_by_permutation
 from kubedev.kubelet.topology.topology import BEST_EFFORT, NO_LOCALITY, Alignment
@@ -70,8 +74,13 @@ def _policy_card(machine: Machine, policy: str, asked: Mapping[str, int]) -> Car
 
 
 def _gets(machine: Machine, pod: str) -> str:
-    devices = ", ".join(machine.held_by(pod))
-    return say("scene.gets", devices=devices) if devices else say("scene.gets.nothing")
+    """What a pod holds: devices, CPUs of its own, and on which NUMA nodes its memory is."""
+    held, state = list(machine.held_by(pod)), machine.kubelet
+    for cpus in state.cpus.assignments.get(pod, {}).values():
+        held.append(say("scene.gets.cpus", cpus=format_cpus(cpus)))
+    for block in (each for blocks in state.memory.assignments.get(pod, {}).values() for each in blocks):
+        held.append(say("scene.gets.memory", mask=mask_words(mask_of(block.numa_affinity))))
+    return say("scene.gets", devices=", ".join(held)) if held else say("scene.gets.nothing")
 
 
 def draw_policies(machine: Machine, **asked: int) -> Picture:
@@ -152,7 +161,8 @@ def _alignment(alignment: Alignment) -> Card:
     for _, answer in alignment.answers:
         for resource, hints in answer.items():
             listed = " ".join(map(hint_words, written_out(hints.hints))) or say("scene.scopes.none")
-            lines.append(say("scene.scopes.asked", resource=resource, count=hints.request, hints=listed))
+            count = Quantity(hints.request, format=Format.BINARY_SI) if resource == MEMORY else hints.request
+            lines.append(say("scene.scopes.asked", resource=resource, count=count, hints=listed))
     hint = alignment.decision.hint
     mask = mask_words(hint.numa_node_affinity)
     lines.append(say("scene.scopes.merged", mask=mask, preferred=preferred_words(hint)))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kubedev.views import (
     firsts,
+    firsts_cpus,
     firsts_numa,
     firsts_pods,
     firsts_scheduling,
@@ -44,6 +45,7 @@ IMAGES: Mapping[str, Callable[[], Picture]] = {
     "restart": samples_restart.restart,
     "fits": firsts_scheduling.fits,
     "cycle": firsts_scheduling.cycle,
+    "cpus": firsts_cpus.cpus,
 }
 """Name of the file -> its picture."""
 
@@ -59,6 +61,7 @@ FIRSTS: Mapping[str, Callable[[], firsts.First]] = {
     "08": firsts_pods.forgotten,
     "09": firsts_scheduling.fitting,
     "10": firsts_scheduling.scheduled,
+    "13": firsts_cpus.taking,
 }
 """Number of a lab -> what its first screen shows."""
 

@@ -292,6 +292,10 @@ class Test10(Lab):
     lab = "10-cycle"
 
 
+class Test13(Lab):
+    lab = "13-cpus-are-not-devices"
+
+
 def test_every_lab_is_here() -> None:
     labs = {path.stem for path in (ROOT / "labs").glob("*.ipynb")}
     assert {one.lab for one in Lab.__subclasses__()} == labs - {"00-one-pod-one-gpu"}

@@ -25,6 +25,7 @@ LABS = {
     "08": "08-restart",
     "09": "09-fits",
     "10": "10-cycle",
+    "13": "13-cpus-are-not-devices",
 }
 
 
@@ -149,9 +150,15 @@ def test_s22_labs_01_to_04_07_and_08(lab: str, exercise: int, answer: str) -> No
         ("10", "three", "which = lambda ask: ''"),
         ("10", "three", "which = lambda ask: FILTERS"),
         ("10", "three", "which = lambda ask: 'NodeAffinity'"),
+        ("13", "one", "mended = {}"),
+        ("13", "one", "mended = {name: [] for name in 'abcd'}"),
+        ("13", "two", "sizes = []"),
+        ("13", "two", "sizes = [0] * 12"),
+        ("13", "three", "blocker = None"),
+        ("13", "three", "blocker = lambda file, now: ''"),
     ],
 )
-def test_s22_labs_05_06_09_and_10(lab: str, exercise: str, answer: str) -> None:
+def test_s22_labs_from_05_on(lab: str, exercise: str, answer: str) -> None:
     notebook = Notebook(LABS[lab])
     if f"{exercise}-scene" in notebook.cells:
         notebook.run(f"{exercise}-scene")

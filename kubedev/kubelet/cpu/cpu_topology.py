@@ -75,17 +75,25 @@ class CPUTopology:
 
     @classmethod
     def regular(
-        cls, sockets: int = 1, numa_nodes: int = 1, cores: int = 4, threads: int = 2, caches: int = 1
+        cls,
+        sockets: int = 1,
+        numa_nodes: int = 1,
+        cores: int = 4,
+        threads: int = 2,
+        caches: int = 1,
+        *,
+        dealt: bool = False,
     ) -> Self:
         """A regular machine: `numa_nodes` a socket, `cores` and `caches` a NUMA node, `threads` a core.
 
-        CPUs are numbered as Linux mostly does it: first one thread of each core, then the second ones.
+        CPUs are numbered as Linux mostly does it: first one thread of each core, then the second ones. Cores are
+        numbered node by node, or `dealt` out to the nodes in turn, as the firmware of many servers does it.
         """
         all_nodes = sockets * numa_nodes
         all_cores = all_nodes * cores
 
         def info(core: int) -> CPUInfo:
-            node, within = divmod(core, cores)
+            node, within = divmod(core, cores) if not dealt else (core % all_nodes, core // all_nodes)
             return CPUInfo(core, node // numa_nodes, node, node * caches + within * caches // cores)
 
         return cls.of(
