@@ -1,6 +1,6 @@
 """Machines whose kubelet gives CPUs of their own to containers: which ones, to whom, and whether it starts again."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -143,9 +143,8 @@ def draw(machine: Machine, new: Pod | None = None, piece: int = 99) -> Picture:
     pieces = [step.cpus for step in steps(made[-1])]
     lit = NO_CPUS.union(*pieces[:piece])
     after = _without(after, new.uid, made[-1].container, NO_CPUS.union(*pieces[piece:]))
-    told = "; ".join(
-        say("cpus.told", pod=new.name, container=each.container, why=why(each, piece)) for each in made
-    )
+    names = {each.container: _name(new, each.container) for each in made}
+    told = "; ".join(say("cpus.told", name=names[each.container], why=why(each, piece)) for each in made)
     return cpus_picture(say("cpus.title"), told, _board(after, lit, rows=True))
 
 
@@ -174,39 +173,18 @@ def side_by_side(title: str, cases: Mapping[str, tuple[Machine, Pod]]) -> LivePi
     shown = {}
     for name, (machine, pod) in cases.items():
         made, after = decisions(machine, pod), admitted(machine, pod)
-        may = [*_rows(after)][-1]
-        shown[name] = (_board(after, made[-1].cpus or NO_CPUS if made else NO_CPUS), may, _said(made, after))
+        policy = machine.kubelet.config.topology_manager_policy
+        said = why(made[-1]) if made else say("cpus.nowhere", policy=policy)
+        own = made[-1].cpus if made else None
+        shown[name] = (_board(after, own or NO_CPUS), [*_rows(after)][-1], said)
     return LivePicture(requests_picture(title, say("cpus.cases", count=len(cases)), shown))
 
 
-def _said(made: Sequence[CPUDecision], after: Machine) -> str:
-    """What was decided last; a pod that the topology manager refused never came so far."""
-    return why(made[-1]) if made else say("cpus.nowhere", policy=after.kubelet.config.topology_manager_policy)
-
-
 def restarts(title: str, cases: Mapping[str, tuple[Machine, KubeletConfig]]) -> LivePicture:
-    """Small multiples: a kubelet's file of before, its settings now, and whether it starts."""
-    shown = {}
-    for name, (machine, config) in cases.items():
-        state, all_cpus = machine.kubelet.cpus, config.cpus_of_machine.details.cpus
-        own = "".join(
-            say("cpus.state.own", pod=uid, cpus=format_cpus(cpus))
-            for uid, held in state.assignments.items()
-            for cpus in held.values()
-        )
-        before = say(
-            "cpus.state", policy=state.policy_name, default=format_cpus(state.default) or "-", own=own
-        )
-        now = say(
-            "cpus.config",
-            policy=config.cpu_manager_policy,
-            cpus=format_cpus(all_cpus),
-            reserved=format_cpus(config.reserved_system_cpus) or "-",
-        )
-        fields = ((say("cpus.file"), before), (say("cpus.now"), now))
-        shown[name] = (fields, start_error(config, machine))
-    starts = sum(not error for _, error in shown.values())
-    return LivePicture(starts_picture(title, say("cpus.restarts", starts=starts, count=len(cases)), shown))
+    """Kubelets that start with other settings over the files of before, and what each of them says."""
+    errors = {name: start_error(config, machine) for name, (machine, config) in cases.items()}
+    sentence = say("cpus.restarts", starts=sum(not error for error in errors.values()), count=len(cases))
+    return LivePicture(starts_picture(title, sentence, errors))
 
 
 def _board(machine: Machine, lit: frozenset[int] = NO_CPUS, rows: bool = False) -> CPUBoard:
@@ -217,6 +195,11 @@ def _board(machine: Machine, lit: frozenset[int] = NO_CPUS, rows: bool = False) 
     return CPUBoard(kubelet.config.cpus_of_machine, taken, reserved, shown, lit, 175.0 * rows)
 
 
+def _name(pod: Pod, container: str) -> str:
+    """What a container is called: by its pod alone, if there is no other one in it."""
+    return pod.name if len(pod.init_containers) + len(pod.containers) == 1 else f"{pod.name}/{container}"
+
+
 def _rows(machine: Machine) -> Iterator[May]:
     cpus = machine.kubelet.cpus
     for uid, record in machine.kubelet.pods.items():
@@ -225,7 +208,8 @@ def _rows(machine: Machine) -> Iterator[May]:
             get_pod_qos(record.pod).qos_class,
         )
         for c in containers:
-            name = uid if len(containers) == 1 else f"{uid}/{c.name}"
             about = say("cpus.asks", qos=qos, cpu=c.requests[CPU]) if CPU in c.requests else qos
             its = cpus.cpus_of(uid, c.name) if record.active else None
-            yield May(name, about, its, bool(cpus.assigned(uid, c.name)), say("cpus.refused"))
+            yield May(
+                _name(record.pod, c.name), about, its, bool(cpus.assigned(uid, c.name)), say("cpus.refused")
+            )

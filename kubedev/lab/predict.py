@@ -153,9 +153,12 @@ class Gap:
 
     @property
     def rows(self) -> list[Row]:
-        """Each field with what was said and what is."""
-        answers = self._prediction.answers
-        return [(name, answers.get(name), _right(fact), fact) for name, fact in self._facts.items()]
+        """Each field with what was said and what is, in the order in which the fields are asked."""
+        answers, asked = self._prediction.answers, list(self._prediction.fields)
+        facts = sorted(
+            self._facts.items(), key=lambda pair: asked.index(pair[0]) if pair[0] in asked else len(asked)
+        )
+        return [(name, answers.get(name), _right(fact), fact) for name, fact in facts]
 
     def __bool__(self) -> bool:
         return all(said is None or said in right for _, said, right, _ in self.rows)

@@ -15,6 +15,7 @@ from kubedev.kubelet.cpu.cpu_topology import CPUTopology, Level
 from kubedev.kubelet.cpu.cpuset import CPUSet, format_cpus
 from kubedev.views.catalogue import say
 from kubedev.views.grammar import Block, Card, Column, Facts, Field, Grid, Part, Words, picture, stacked
+from kubedev.views.listing import Entry, Listing
 from kubedev.views.part import word
 from kubedev.views.parts import Device, Legend
 from kubedev.views.picture import Band, Box, Line, Mark, Picture, table
@@ -236,24 +237,13 @@ def requests_picture(
     return picture(title, sentence, Column(Grid(*cards, across=2, caption=title), _legend()), width)
 
 
-def starts_picture(
-    title: str, sentence: str, cases: Mapping[str, tuple[Sequence[tuple[str, str]], str]]
-) -> Picture:
-    """Draw a card for each title: what was there before and is now, by its head, and why the kubelet does not start."""
-    cards = [
-        Card(
-            name,
-            *(Field(head, Words(words, mono=True), shown=True) for head, words in fields),
-            Field(
-                say("cpus.kubelet"),
-                Words(error or say("cpus.starts"), "unhealthy" if error else "free", bold=not error),
-                shown=True,
-            ),
-            look="plain",
-        )
-        for name, (fields, error) in cases.items()
-    ]
-    return picture(title, sentence, Grid(*cards, across=3, caption=title))
+def starts_picture(title: str, sentence: str, errors: Mapping[str, str]) -> Picture:
+    """List kubelets by what has changed, each with the error with which it does not start, or none."""
+    entries = [Entry((name, "✕" if e else "✓", e or say("cpus.starts"))) for name, e in errors.items()]
+    listing = Listing(
+        *entries, caption=title, heads=[say(f"cpus.{head}") for head in ("now", "is-up", "kubelet")]
+    )
+    return picture(title, sentence, Card("", listing))
 
 
 def _legend() -> Legend:

@@ -35,7 +35,7 @@ def given(lab: Notebook, count: int, **settings: Any) -> str:
 
 def test_three_of_eleven_are_a_whole_core_and_one_whose_core_is_broken_already(lab: Notebook) -> None:
     lab.run("which-predict", "which-run")
-    assert facts(lab.run("which-gap")) == {"cpus": "2,6,8"}
+    assert facts(lab.run("which-gap")) == {"it_gets": "2,6,8"}
 
 
 @pytest.mark.parametrize(("count", "own"), [(6, "1,3,5,7,9,11"), (5, "2,4,6,8,10"), (2, "2,8")])
@@ -48,6 +48,22 @@ def test_a_cpu_of_ones_own_is_not_a_core_of_ones_own(
 ) -> None:
     lab.run("which-predict", "which-run", "which-gap", "which-graph")
     assert "core 0 {'CPU 0': 'shared', 'CPU 6': 'trainer'}" in capsys.readouterr().out
+
+
+def test_packing_does_not_look_for_one_node_and_the_topology_manager_does(lab: Notebook) -> None:
+    lab.run("which-predict", "which-run", "which-large")
+    details = lab.names["large"].kubelet.config.cpus_of_machine.details
+
+    def nodes(policy: str) -> set[int]:
+        config = cpus.settings(
+            cores=32, dealt=False, reserved="0,64", topology_manager_policy=policy, options=""
+        )
+        after = cpus.admitted(
+            Machine.set_up(config), lab.names["asks"]("first", 6), lab.names["asks"]("t", 57)
+        )
+        return set(details.keep_only(cpus.parse_cpus(cpus.of(after, "t"))).ids("numa_node"))
+
+    assert (nodes("none"), nodes("best-effort")) == ({0, 1}, {1})
 
 
 def test_the_others_lose_what_a_pod_takes_and_reserved_cpus_are_shared(lab: Notebook) -> None:

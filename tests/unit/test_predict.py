@@ -95,3 +95,12 @@ def test_what_was_chosen_is_offered_again_and_is_not_yet_locked(folder: Path) ->
 def test_what_is_no_answer_is_refused() -> None:
     with pytest.raises(ValueError, match="expected capacity among 6, 7, 8; got 9"):
         ask().choose(capacity=9)
+
+
+def test_facts_in_another_order_stand_at_their_own_fields() -> None:
+    prediction = ask()
+    prediction.choose(capacity=8, allocatable=7)
+    prediction.lock()
+    gap = prediction.compare(allocatable=7, capacity=8)
+    assert [name for name, *_ in gap.rows] == ["capacity", "allocatable"]
+    assert [row["is"] for row in card(prediction)["seen"]] == [[2], [1]]
