@@ -153,7 +153,7 @@ class CPUBoard(Part):
                 if level == "numa_node":
                     yield word(f"{name}/name", x, y + 19, self._head(id_, cpus, across), anchor="start")
                 else:
-                    up, down = (_TOP, high + _TOP + 10) if level == "socket" else (pad, high + 2 * pad)
+                    up, down = (_TOP - 2, high + _TOP + 8) if level == "socket" else (pad, high + 2 * pad)
                     yield Band(name, x - pad, y + _TOP - up, across, down, "line", 10, outlined=True)
 
     def _head(self, node: int, cpus: Sequence[int], wide: float) -> str:
@@ -239,7 +239,9 @@ def requests_picture(
 
 def starts_picture(title: str, sentence: str, errors: Mapping[str, str]) -> Picture:
     """List kubelets by what has changed, each with the error with which it does not start, or none."""
-    entries = [Entry((name, "✕" if e else "✓", e or say("cpus.starts"))) for name, e in errors.items()]
+    entries = [
+        Entry((name, "✕" if e else "✓", e or say("cpus.starts")), quiet=not e) for name, e in errors.items()
+    ]
     listing = Listing(
         *entries, caption=title, heads=[say(f"cpus.{head}") for head in ("now", "is-up", "kubelet")]
     )
