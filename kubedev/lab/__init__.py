@@ -4,8 +4,7 @@ What a notebook uses stands here. What only later cells need is imported when it
 does not wait for it: `pods` is how pods are written, `admin` what is done to a node by hand, `registration` plugins
 that register by hand, `streams` what a plugin's stream makes of a node, `ends` how a stream ends on a real wire,
 `allocate` what lab 04 explores, `numa` labs 05 and 06, `scheduling` what the scheduler decides,
-`holdings` who holds which device and how it came by it, `restarts` what is left when a kubelet has started again.
-`holdings` who holds which device and how it came by it,
+`holdings` who holds which device and how it came by it, `restarts` what is left when a kubelet has started again,
 `cpus` who runs on which CPUs.
 """
 
