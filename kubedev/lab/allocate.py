@@ -11,6 +11,7 @@ from kubedev.lab.allocation_scene import first_question as first_question
 from kubedev.lab.allocation_scene import plugins_side_by_side as plugins_side_by_side
 from kubedev.lab.allocation_scene import steps as steps
 from kubedev.lab.device_checks import PARTNERS as PARTNERS
+from kubedev.lab.device_checks import check_last as check_last
 from kubedev.lab.device_checks import check_preference as check_preference
 from kubedev.lab.device_checks import no_conflict as no_conflict
 from kubedev.lab.handover import allocate_requests as requests
@@ -30,6 +31,7 @@ __all__ = [
     "MOMENTS",
     "PARTNERS",
     "answered",
+    "check_last",
     "check_preference",
     "decide",
     "draw",

@@ -1,17 +1,24 @@
 """What the checks of lab 04 look for, beside those of `kubedev.lab.check`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.devices.devices import DeviceAllocateInfo, PodDevices
 from kubedev.kubelet.devices.run_options import device_run_container_options
 from kubedev.lab.allocation_scene import Prefer, allocation_scene, decide
-from kubedev.lab.check import Checked, Invariant
+from kubedev.lab.check import Checked, Invariant, tried
 from kubedev.views.catalogue import say
+from kubedev.views.graphs import allocation_graph
 from kubedev.views.masks import natural_list
 
-__all__ = ["PARTNERS", "check_preference", "no_conflict"]
+if TYPE_CHECKING:
+    from networkx import DiGraph
+
+__all__ = ["PARTNERS", "check_last", "check_preference", "no_conflict"]
+
+_INWARDS = ("all", "healthy", "available", "aligned", "unaligned", "no_affinity", "taken")
 
 PARTNERS = {"d0": "d3", "d3": "d0", "d1": "d2", "d2": "d1", "d4": "d7", "d7": "d4", "d5": "d6", "d6": "d5"}
 """Pairs of devices with a fast link between them, as only the plugin can know."""
@@ -31,6 +38,18 @@ def check_preference(prefer: Prefer) -> Checked:
             values = {"free": natural_list(free), "taken": natural_list(decision.sets.taken)}
             broken.append(say("check.torn", pair=natural_list(pairs[0]), **values))
     return Checked(broken[:1])
+
+
+def check_last(last: "Callable[[DiGraph, str], object]") -> Checked:
+    """Whether a function of a decision's graph names the last set that a device was in, for all devices."""
+    cases = {}
+    for needed, in_use, unhealthy, mask in ((3, 2, 1, 0b01), (2, 3, 2, None), (5, 0, 3, 0b10)):
+        decision = decide(allocation_scene(needed, in_use, unhealthy), mask)
+        for device in sorted(decision.sets.all):
+            right = [name for name in _INWARDS if device in getattr(decision.sets, name)][-1]
+            what = say("check.last", device=device, needed=needed, in_use=in_use, unhealthy=unhealthy)
+            cases[what] = (allocation_graph(decision), device), right
+    return tried(lambda case: last(*case), cases)
 
 
 def no_conflict() -> Invariant:

@@ -16,10 +16,12 @@ from kubedev.api.requests import pod_requests
 from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.devices.device_manager import AllocationDecision
 from kubedev.kubelet.devices.devices import Ids
+from kubedev.kubelet.devices.holdings import condition_of
 from kubedev.kubelet.kubelet_state import KubeletState
 from kubedev.kubelet.pod_resources import answer
-from kubedev.lab.check import Invariant, Row, invariant
+from kubedev.lab.check import Checked, Invariant, Row, devices_of, invariant, tried
 from kubedev.lab.machine import GPU, Machine
+from kubedev.lab.watched import Watched
 from kubedev.views.catalogue import say
 from kubedev.views.graphs import holdings_graph
 from kubedev.views.live import LivePicture
@@ -30,7 +32,18 @@ from kubedev.views.tray import Turn, tray_multiples, tray_picture, turns
 if TYPE_CHECKING:
     from networkx import DiGraph
 
-__all__ = ["agent", "container_holds", "draw", "finds_idle", "listed", "show", "side_by_side", "told", "tray"]
+__all__ = [
+    "agent",
+    "check_at_risk",
+    "container_holds",
+    "draw",
+    "finds_idle",
+    "listed",
+    "show",
+    "side_by_side",
+    "told",
+    "tray",
+]
 
 
 def told(machine: Machine, pod: Pod) -> tuple[Sequence[Turn], Sequence[str]]:
@@ -130,6 +143,17 @@ def container_holds(pod: str, container: str, resource: str, count: int, role: s
             yield {"key": "container-role", "pod": pod, "container": container, "is_": is_, "role": role}
 
     return invariant("container-holds", rows)
+
+
+def check_at_risk(function: "Callable[[DiGraph], Collection[str]]", lab: Watched) -> Checked:
+    """Whether a function of the graph of who holds what names the pods with an unhealthy device, at every message."""
+    cases = {}
+    for step in lab.message_steps():
+        state = lab.history[step].state
+        right = {pod for pod, node, of, id_ in devices_of(state)
+                 if condition_of(state.kubelets[node].devices, of, id_) != "healthy"}  # fmt: skip
+        cases[say("check.at-message", number=len(state.messages))] = holdings_graph(state), right
+    return tried(lambda graph: set(function(graph)), cases)
 
 
 def finds_idle(function: "Callable[[DiGraph], Collection[str]]") -> Invariant:

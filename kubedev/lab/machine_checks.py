@@ -1,19 +1,21 @@
 """Invariants of a machine: what it must answer, and which device stands in the way."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kubedev.api.messages import Device
 from kubedev.kubelet.topology.hints import MaskVerdict, ResourceHints, TopologyHint, written_out
 from kubedev.kubelet.topology.topology import decide
+from kubedev.lab.check import Checked, tried
 from kubedev.lab.explore import Explorer
-from kubedev.lab.machine import POLICIES, Machine
+from kubedev.lab.machine import POLICIES, Machine, on
 from kubedev.views.catalogue import say
 from kubedev.views.masks import mask_words
 
 __all__ = [
     "MachineInvariant",
     "admits",
+    "check_enough",
     "one_change",
     "only_preferred",
     "passes",
@@ -22,12 +24,31 @@ __all__ = [
     "two_holders",
 ]
 
+if TYPE_CHECKING:
+    from networkx import DiGraph
+
 MachineInvariant = Callable[[Machine], Iterator[str]]
 
 
 def _on_mask(machine: Machine, resource: str, mask: int) -> list[str]:
     devices = machine.kubelet.devices.all_devices[resource].values()
     return [d.id for d in devices if any(mask >> node & 1 for node in d.numa_nodes or ())]
+
+
+def check_enough(enough: "Callable[[DiGraph, int], Iterable[int]]") -> Checked:
+    """Whether a function of a machine's graph names the NUMA nodes that have so many devices, as the kubelet counts."""
+    machines = {
+        "a0 a1, b0, x, y": Machine.of(gpu=on(0, "a0 a1") + on(1, "b0") + on((0, 1), "x") + on(None, "y")),
+        "4 NUMA nodes": Machine.of(4, cpus=2, gpu=on(1, "a0 a1 a2") + on(3, "b0")).taken("a0"),
+    }
+    cases = {}
+    for name, machine in machines.items():
+        for count in (1, 2, 3):
+            masks = next(iter(machine.hints(gpu=count))).masks
+            right = {each.counts.mask.bit_length() - 1 for each in masks
+                     if each.counts.mask.bit_count() == 1 and each.counts.all >= count}  # fmt: skip
+            cases[say("check.enough", machine=name, count=count)] = (machine.graph(), count), right
+    return tried(lambda case: set(enough(*case)), cases)
 
 
 def admits(*policies: str, pod: str = "new", **asked: int) -> MachineInvariant:

@@ -11,6 +11,7 @@ from kubedev.lab.explore import Explorer, explore
 from kubedev.lab.machine import POLICIES, Machine, full_name, pod_asking
 from kubedev.lab.machine_checks import (
     admits,
+    check_enough,
     one_change,
     only_preferred,
     passes,
@@ -53,6 +54,7 @@ __all__ = [
     "admits",
     "admitted",
     "answer",
+    "check_enough",
     "compare_policies",
     "draw_count",
     "draw_hints",

@@ -228,7 +228,7 @@ class Lab:
     def test_exercises_right_and_wrong(self, reader: Reader) -> None:
         checks = [cell_id for cell_id in reader.sources if cell_id.endswith("-check")]
         solved = answers(reader.name)
-        assert len(checks) == len(solved) == 3
+        assert len(checks) == len(solved) >= 3
         for cell_id in reader.sources:
             if cell_id.startswith("imports"):
                 reader.run(cell_id)

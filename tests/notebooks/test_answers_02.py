@@ -10,7 +10,7 @@ ANEW = "lab = registration.RegistrationLab('02-ten'); gpu = lab.by_hand('example
 """The second exercise's scene: the kubelet no longer dials the plugin that ran before."""
 
 
-@pytest.mark.parametrize("exercise", [1, 2, 3])
+@pytest.mark.parametrize("exercise", [1, 2, 3, 4])
 def test_the_answer_is_right(exercise: int) -> None:
     assert check_with(LAB, exercise, answers(LAB)[exercise - 1])
 
@@ -32,6 +32,20 @@ def test_the_answer_is_right(exercise: int) -> None:
         (3, "a.stop()", "pod pair is Pending, not Running"),
         (3, "b.send('card-a', 'card-b')", "card-a.sock was superseded by card-b.sock"),
         (3, "b.send('card-a', 'card-b'); a.stop()", "the plugin of test.com/dev on card-b.sock is stopped"),
+        (4, "", "from absent: your events are none, and they lead to absent"),
+        (
+            4,
+            "way_back = lambda graph, state: ['Register', 'dialed', 'options come']",
+            "from dialing: your events are Register, dialed, options come, and they lead to nowhere",
+        ),
+        (
+            4,
+            "def way_back(graph, state):\n"
+            "    path = networkx.shortest_path(graph, state, 'connected')\n"
+            "    return [next(iter(graph[a][b])) for a, b in zip(path, path[1:])] + ['list comes']",
+            "from connected: your events are list comes, and 0 are enough",
+        ),
+        (4, "way_back = lambda graph, state: graph.nowhere", "absent: your function raised AttributeError"),
     ],
 )
 def test_a_wrong_answer_is_told_what_is_broken(exercise: int, answer: str, sentence: str) -> None:

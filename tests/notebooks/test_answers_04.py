@@ -7,7 +7,7 @@ from tests.notebooks.exercises import answers, check_with
 LAB = "04-allocate"
 
 
-@pytest.mark.parametrize("exercise", [1, 2, 3])
+@pytest.mark.parametrize("exercise", [1, 2, 3, 4])
 def test_the_answer_is_right(exercise: int) -> None:
     assert check_with(LAB, exercise, answers(LAB)[exercise - 1])
 
@@ -37,6 +37,13 @@ def test_the_answer_is_right(exercise: int) -> None:
             "env NVIDIA_VISIBLE_DEVICES=d0 is wanted by nvidia.com/gpu, nvidia.com/gpu.shared",
         ),
         (3, "lab.delete('stream')", "there is no pod stream"),
+        (4, "", "d1 (3 needed, 2 in use, 1 unhealthy): your answer gives 'all', and it has to be 'healthy'"),
+        (
+            4,
+            "last = lambda graph, device: 'taken' if device in graph.nodes['taken']['devices'] else 'available'",
+            "it has to be 'unaligned'",
+        ),
+        (4, "last = lambda graph, device: graph.last", "your function raised AttributeError"),
     ],
 )
 def test_a_wrong_answer_is_told_what_is_broken(exercise: int, answer: str, sentence: str) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.notebooks.exercises import Notebook
+from tests.notebooks.exercises import Notebook, answers
 
 
 @pytest.fixture
@@ -101,6 +101,30 @@ def test_b39_exercise_three_answered_wrongly(lab: Notebook, wrong: str, sentence
     lab.run("three-scene")
     lab.say(f"listing.turn({wrong})")
     assert sentence in "\n".join(lab.run("three-check").broken)
+
+
+def test_exercise_four(lab: Notebook) -> None:
+    lab.run("four-scene", "four-yours")
+    assert not lab.run("four-check")
+    lab.say(answers("05-numa-hints")[-1])
+    assert lab.run("four-check")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (
+            "[facts['number'] for node, facts in graph.nodes(data=True)"
+            " if facts['kind'] == 'numa node' and graph.out_degree(node) >= count]",
+            "4 NUMA nodes, 1 asked for: your answer gives {0, 1, 2, 3}, and it has to be {1, 3}",
+        ),
+        ("graph.enough", "your function raised AttributeError"),
+    ],
+)
+def test_exercise_four_answered_wrongly(lab: Notebook, wrong: str, sentence: str) -> None:
+    lab.run("four-scene")
+    lab.say(f"enough = lambda graph, count: {wrong}")
+    assert sentence in "\n".join(lab.run("four-check").broken)
 
 
 def test_s19_what_the_text_says_of_four_and_five(lab: Notebook) -> None:
