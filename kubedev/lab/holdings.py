@@ -21,6 +21,7 @@ from kubedev.kubelet.kubelet_state import KubeletState
 from kubedev.kubelet.pod_resources import answer
 from kubedev.lab.check import Checked, Invariant, Row, devices_of, invariant, tried
 from kubedev.lab.machine import GPU, Machine
+from kubedev.lab.needs_wire import NeedsWireError
 from kubedev.lab.watched import Watched
 from kubedev.views.catalogue import say
 from kubedev.views.graphs import holdings_graph
@@ -28,6 +29,7 @@ from kubedev.views.live import LivePicture
 from kubedev.views.masks import natural_list
 from kubedev.views.picture import Picture
 from kubedev.views.tray import Turn, tray_multiples, tray_picture, turns
+from kubedev.wire.sockets import have_grpc
 
 if TYPE_CHECKING:
     from networkx import DiGraph
@@ -114,6 +116,8 @@ def _asked(kubelet: KubeletState, directory: str) -> list[PodResourcesAnswer]:
     requests = (ListPodResourcesRequest(), AllocatableResourcesRequest())
     if not directory:
         return [answer(kubelet, request)[1] for request in requests]
+    if not have_grpc():
+        raise NeedsWireError(say("agent.socket"))
     from kubedev.wire.pod_resources import ask_pod_resources, pod_resources_path  # grpc is waited for
 
     return ask_pod_resources(pod_resources_path(directory), *requests)

@@ -13,6 +13,8 @@ from kubedev.lab.actions import Action, Done, carry_out
 from kubedev.lab.applying import asked_resources
 from kubedev.lab.claims import Claims
 from kubedev.lab.lookup import devices_of, find_pod
+from kubedev.lab.needs_wire import NeedsWireError
+from kubedev.views.catalogue import say
 from kubedev.wire.world import World
 
 if TYPE_CHECKING:
@@ -43,6 +45,14 @@ class Watched(Claims):
     def real(self) -> bool:
         """Whether the live run has sockets and processes: not in memory, nor where there is no gRPC."""
         return self._real
+
+    def pids(self) -> dict[str, int]:
+        """The processes of plugins and containers, by name. NeedsWireError where they are in memory."""
+        if not self.real:
+            raise NeedsWireError(say("lab.processes"))
+        plugins = {each.name: each.pid for each in self.state.plugins.values()}
+        found = plugins | {each.name: each.pid for each in self.state.containers.values()}
+        return {name: pid for name, pid in found.items() if pid is not None}
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
