@@ -91,9 +91,10 @@ class NodeInfo:
     generation: int = 0
 
     @classmethod
-    def of(cls, node: Node, pods: Iterable[Pod] = ()) -> Self:
+    def of(cls, node: Node, pods: Iterable[Pod | PodInfo] = ()) -> Self:
         """A node with pods on it, added in their order."""
-        info, there = cls().with_node(node), tuple(map(pod_info, pods))
+        info = cls().with_node(node)
+        there = tuple([one if isinstance(one, PodInfo) else pod_info(one) for one in pods])
         if not there:
             return info
         related = [one for one in there if one.pod.affinity is not None]

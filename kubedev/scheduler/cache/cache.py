@@ -16,7 +16,7 @@ from kubedev.api.objects import Node, Pod
 from kubedev.api.values import SharedMap, replace, with_item, without_item
 from kubedev.scheduler.cache.node_tree import NodeTree, zone_key
 from kubedev.scheduler.cache.ordered import NodesInOrder
-from kubedev.scheduler.node_info import NO_NODE, NodeInfo
+from kubedev.scheduler.node_info import NO_NODE, NodeInfo, PodInfo
 from kubedev.scheduler.queue.queued_pod import key_of
 
 __all__ = ["AssumedPod", "Cache", "CacheError"]
@@ -58,9 +58,9 @@ class Cache:
     def of(cls, nodes: Iterable[Node], pods: Iterable[Pod], ttl: float = 0) -> "Cache":
         """A cache that has seen these nodes, and these bound pods on them."""
         known = {pod.uid: pod for pod in pods}
-        there: dict[str, list[Pod]] = {}
+        there: dict[str, list[PodInfo]] = {}
         for pod in known.values():
-            there.setdefault(pod.node_name, []).append(pod)
+            there.setdefault(pod.node_name, []).append(PodInfo.of(pod))
         nodes = {node.name: node for node in nodes}.values()
         infos = {node.name: NodeInfo.of(node, there.pop(node.name, ())) for node in nodes}
         ghosts = {

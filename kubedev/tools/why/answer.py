@@ -43,7 +43,7 @@ def answer(
         "version": VERSION,
         "kubernetes": KUBERNETES_VERSION,
         "cluster": dump.version,
-        "notes": [*dump.notes, *notes(dump, world, asked)],
+        "notes": [*dump.notes, *notes(dump, world, asked), *together(pods)],
         "missing": list(missing_kinds(dump, [one.pod for one in asked], pods)),
         "devices": devices(dump),
         "pods": pods,
@@ -60,6 +60,12 @@ def notes(dump: Dump, world: World, asked: Iterable[Asked]) -> Iterable[str]:
             yield f"{file.source}: {file.problem}: a kubelet that starts with it remembers nothing"
     if dump.version.startswith("v") and dump.version.split(".")[:2] != KUBERNETES_VERSION.split(".")[:2]:
         yield f"the cluster is {dump.version}, this is what {KUBERNETES_VERSION} decides"
+
+
+def together(pods: Iterable[Values]) -> Iterable[str]:
+    """That several pods which fit one by one may not fit together."""
+    if sum(1 + len(pod["same"]) for pod in pods if pod["scheduled"] and pod["state"] == "pending") > 1:
+        yield "each pod is asked about as if it were the next one; `kubedev place` puts all of them"
 
 
 def explained(dump: Dump, world: World, asked: Asked, every_node: bool, brief: bool) -> Values:

@@ -1,7 +1,7 @@
 """The answer as lines for people; colours only where they are asked for."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubedev.tools.why.amounts import amount
@@ -78,49 +78,46 @@ class Lines:
 
     def pod(self, pod: Values, whole: Values) -> Iterator[str]:
         """One pod."""
-        state = pod["state"]
         more = f" and {len(pod['same'])} more like it" if pod["same"] else ""
-        name = self.ink(pod["pod"], "bold")
+        name, state = self.ink(pod["pod"], "bold") + more, pod["state"]
         if state in ("bound", "succeeded", "failed"):
             where = f" on {pod['node']}" if pod["node"] else ""
             told = "has its node" if state == "bound" else "has ended"
-            yield f"{name}{more} {told}{where}: the scheduler has nothing to do with it any more."
-            return
-        if state == "refused":
+            yield f"{name} {told}{where}: the scheduler has nothing to do with it any more."
+        elif state == "refused":
             refused = self.ink("was refused or ended by the kubelet of", "bad")
-            yield f"{name}{more} {refused} {pod['node'] or 'its node'}"
+            yield f"{name} {refused} {pod['node'] or 'its node'}"
             yield from self.refused(pod["refusal"])
-            return
-        if pod["scheduled"]:
-            yield f"{name}{more} {self.ink('would be scheduled', 'good')} on {pod['node']}"
-            yield f"  {pod['feasible']} of the nodes fit" + (
-                f"; the best score is {pod['score']}" if "score" in pod else ""
-            )
+        elif pod["scheduled"]:
+            yield f"{name} {self.ink('would be scheduled', 'good')} on {pod['node']}"
+            best = f"; the best score is {pod['score']}" if "score" in pod else ""
+            yield f"  {nodes(pod['feasible'])} of those that were looked at would do{best}"
             yield from self.condition(pod, whole)
-            return
-        head = "is not tried: it has scheduling gates" if state == "gated" else "would not be scheduled"
-        yield f"{name}{more} {self.ink(head, 'bad')}"
+        else:
+            head = "is not tried: it has scheduling gates" if state == "gated" else "would not be scheduled"
+            yield f"{name} {self.ink(head, 'bad')}"
+            yield from self.waiting(pod, whole)
+
+    def waiting(self, pod: Values, whole: Values) -> Iterator[str]:
+        """Why one pod has no node."""
         yield f"  {pod['message']}"
         yield from self.condition(pod, whole)
         asks = ", ".join(f"{key} {amount(key, number)}" for key, number in pod["requests"].items())
         yield f"  it asks for {asks or 'nothing'}"
-        if pod.get("groups"):
-            yield from ("", self.ink("Why", "bold"))
-            for group in pod["groups"]:
-                yield from self.group(group)
         if "remedies" in pod:
+            yield from self.part("Why", [line for group in pod["groups"] for line in self.group(group)])
             yield from self.remedies(pod["remedies"])
         if pod.get("preemption"):
-            yield from ("", self.ink("Preemption", "bold"))
-            yield from self.preemption(pod["preemption"])
+            yield from self.part("Preemption", self.preemption(pod["preemption"]))
         if "queue" in pod:
-            yield from ("", self.ink("The queue", "bold"))
-            yield from self.queue(pod["queue"])
-        if pod.get("nodes"):
-            yield from ("", self.ink("Every node", "bold"))
-            for node in pod["nodes"]:
-                sums = "; ".join(one["text"] for one in node["sums"])
-                yield f"  {node['node']}: {sums or ', '.join(node['reasons'])}"
+            yield from self.part("The queue", self.queue(pod["queue"]))
+        yield from self.part("Every node", map(one_node, pod.get("nodes", ())))
+
+    def part(self, head: str, lines: Iterable[str]) -> Iterator[str]:
+        """A part with its head, if there is anything in it."""
+        there = list(lines)
+        if there:
+            yield from ("", self.ink(head, "bold"), *there)
 
     def condition(self, pod: Values, whole: Values) -> Iterator[str]:
         """What the cluster says itself, where that is something else."""
@@ -236,6 +233,11 @@ def lines_of(found: Values, coloured: bool, listed: bool) -> list[str]:
     """The answer's lines."""
     lines = Lines(coloured)
     return list(lines.listed(found) if listed else lines.whole(found))
+
+
+def one_node(node: Values) -> str:
+    sums = "; ".join(one["text"] for one in node["sums"])
+    return f"  {node['node']}: {sums or ', '.join(node['reasons'])}"
 
 
 def holder(one: Values) -> str:
