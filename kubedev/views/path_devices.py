@@ -5,10 +5,9 @@ from functools import lru_cache
 
 from kubedev.views.catalogue import say
 from kubedev.views.path_state import DeviceView
-from kubedev.views.picture import Cell
 from kubedev.views.style import DeviceState
 
-__all__ = ["device_cell", "device_state", "device_words", "numa_text", "short_names"]
+__all__ = ["device_state", "device_words", "numa_text", "short_names"]
 
 
 def device_state(device: DeviceView) -> DeviceState:
@@ -16,16 +15,6 @@ def device_state(device: DeviceView) -> DeviceState:
     if not device.healthy:
         return DeviceState.UNHEALTHY_IN_USE if device.owner else DeviceState.UNHEALTHY
     return DeviceState.ALLOCATED if device.owner else DeviceState.FREE
-
-
-def device_cell(
-    resource: str, device: DeviceView, label: str, place: tuple[float, float], size: float
-) -> Cell:
-    """Return the cell of a device, with its tooltip and the action `device:RESOURCE:ID`."""
-    name = f"{resource}/{device.id}"
-    action = f"device:{resource}:{device.id}"
-    state, tooltip = device_state(device), device_words(device)
-    return Cell(f"device/{name}", *place, size, label, state, tooltip=tooltip, action=action)
 
 
 @lru_cache(4096)  # most devices stay as they are from step to step

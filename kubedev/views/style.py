@@ -29,7 +29,6 @@ __all__ = [
     "Theme",
     "colour",
     "fit",
-    "fit_middle",
     "flow",
     "text_width",
     "wrap",
@@ -129,19 +128,6 @@ def fit(text: str, width: float, size: float = SIZE_TEXT, *, bold: bool = False,
     while kept and text_width(kept + "…", size, bold=bold, mono=mono) > width:
         kept = kept[:-1]
     return kept.rstrip() + "…"
-
-
-def fit_middle(
-    text: str, width: float, size: float = SIZE_TEXT, *, bold: bool = False, mono: bool = False
-) -> str:
-    """Return `text`, its middle replaced by an ellipsis where it is too wide: names differ at their end."""
-    if text_width(text, size, bold=bold, mono=mono) <= width:
-        return text
-    for kept in range(len(text) - 1, 1, -1):
-        shorter = text[: kept - kept // 2] + "…" + text[len(text) - kept // 2 :]
-        if text_width(shorter, size, bold=bold, mono=mono) <= width:
-            return shorter
-    return "…"
 
 
 def wrap(

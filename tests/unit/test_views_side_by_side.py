@@ -4,7 +4,6 @@ import pytest
 
 from kubedev.views.document import document
 from kubedev.views.fork import End, Event, fork_picture
-from kubedev.views.handover import Setting, handover_picture
 from kubedev.views.multiples import ClusterView, multiples_picture
 from kubedev.views.parts import Device
 from kubedev.views.path_state import DeviceView
@@ -107,26 +106,3 @@ def test_ends_without_a_message_can_be_drawn() -> None:
     nothing = End("fork", "nothing yet", ())
     check(fork_picture(0, nothing, nothing))
     check(fork_picture(200, RUN, nothing))
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_a_setting_stands_at_the_same_height_at_every_station(width: float) -> None:
-    settings = [
-        Setting("env", "A=1", "A=1", "A=2"),
-        Setting("env", "the pod's own", "A=2", "A=2", said=False),
-        Setting(
-            "mount",
-            "/opt/a/long/path/on/the/host at /opt/gpu",
-            "/opt at /opt, read only",
-            "not there",
-            seen=False,
-        ),
-    ]
-    picture = handover_picture(settings, width)
-    check(picture)
-    heights = {m.y for m in picture.marks if isinstance(m, Text) and m.text == "mount"}
-    assert len(heights) == 1
-    assert "answered 2 settings" in picture.sentence
-    assert "asked the runtime for 3" in picture.sentence
-    assert "sees 2" in picture.sentence
-    assert picture.tables[0].rows[1] == ("env", "the pod's own", "A=2", "A=2")

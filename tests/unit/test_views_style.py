@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 
 from kubedev.views.picture import Cell
-from kubedev.views.style import DeviceState, Theme, colour, fit, fit_middle, text_width, wrap
+from kubedev.views.style import DeviceState, Theme, colour, fit, text_width, wrap
 from kubedev.views.svg import fragment
 
 THEMES: tuple[Theme, ...] = ("light", "dark")
@@ -112,13 +112,6 @@ def test_fit_keeps_what_fits_and_cuts_the_end() -> None:
     cut = fit("a sentence that is much too long for its place", 100)
     assert cut.endswith("…")
     assert text_width(cut) <= 100
-
-
-def test_fit_middle_keeps_both_ends() -> None:
-    cut = fit_middle("training-job-with-a-very-long-name-7f9c4", 150)
-    assert cut.startswith("train")
-    assert cut.endswith("9c4")
-    assert text_width(cut) <= 150
 
 
 def test_wrap_keeps_every_word_where_there_is_room() -> None:

@@ -49,7 +49,6 @@ __all__ = [
     "get_device_run_container_options",
     "list_and_watch",
     "restart",
-    "running_containers",
     "sources_ready",
     "stream_ended",
     "update_allocated_devices",
@@ -269,8 +268,3 @@ def restart(
 def sources_ready(state: DeviceManagerState) -> DeviceManagerState:
     """All sources of pods have been seen: from now on, records of pods that are gone are removed."""
     return replace(state, sources_ready=True)
-
-
-def running_containers(state: DeviceManagerState, pod_uid: str) -> Ids:
-    """The pod's containers that ran when the kubelet started."""
-    return state.running.get(pod_uid, frozenset())

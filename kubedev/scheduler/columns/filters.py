@@ -13,7 +13,7 @@ from kubedev.api.names import CPU, EPHEMERAL_STORAGE, MEMORY
 from kubedev.api.objects import Node, Pod
 from kubedev.api.requests import Resource
 from kubedev.scheduler.columns import affinity, spread
-from kubedev.scheduler.columns.table import Bools, Ints, Table
+from kubedev.scheduler.columns.table import Ints, Table
 from kubedev.scheduler.columns.verdict import PASSED, Verdict
 from kubedev.scheduler.node_info import HostPort, NodeInfo
 from kubedev.scheduler.plugins.fits import is_ignored, wanted
@@ -27,7 +27,7 @@ from kubedev.scheduler.plugins.topology.inter_pod_affinity import InterPodAffini
 from kubedev.scheduler.plugins.topology.pod_topology_spread import PodTopologySpread
 from kubedev.scheduler.status import Code, Status
 
-__all__ = ["FILTERS", "fits_over"]
+__all__ = ["FILTERS"]
 
 Filter = Callable[[Table, Any, Any, Pod], Verdict | None]
 """Of a table, a plugin, its state and the pod: the verdict, or None where only the readable way can tell."""
@@ -132,14 +132,6 @@ def free(table: Table, name: str) -> Ints:
         return left
     used, given = table.scalar(name)
     return given - used
-
-
-def fits_over(table: Table, request: Resource) -> Bools:
-    """Where a pod with this request fits: `plugins.fits.fits` over all nodes, and nothing remembered."""
-    fitting: Bools = np.less(table.columns["pods"], table.columns["allowed"])
-    for name, asked in wanted(request):
-        fitting &= asked <= free(table, name)
-    return fitting
 
 
 def ports(table: Table, plugin: NodePorts, state: tuple[HostPort, ...], pod: Pod) -> Verdict:
