@@ -9,7 +9,10 @@ from functools import lru_cache
 from kubedev.api.objects import Condition, Pod
 from kubedev.api.values import replace
 
-__all__ = ["gated", "merged", "updated"]
+__all__ = ["GATED", "gated", "merged", "updated"]
+
+GATED = "Scheduling is blocked due to non-empty scheduling gates"
+"""The message of a pod that waits for its gates."""
 
 
 def updated(pod: Pod, condition: Condition, now: float) -> Pod:
@@ -50,5 +53,4 @@ def gated(pod: Pod, now: float) -> Pod:
     """
     if not pod.scheduling_gates or any(c.type == "PodScheduled" for c in pod.conditions):
         return pod
-    text = "Scheduling is blocked due to non-empty scheduling gates"
-    return updated(pod, Condition("PodScheduled", "False", "SchedulingGated", text), now)
+    return updated(pod, Condition("PodScheduled", "False", "SchedulingGated", GATED), now)

@@ -245,6 +245,9 @@ def test_devices_that_are_claimed_are_counted(tmp_path: Path) -> None:
         dump(tmp_path, node("n"), slice_, class_, claim("mine", False), claim("other", True), asks)
     )
     assert taken["message"].startswith("0/1 nodes are available: 1 cannot allocate all claims.")
+    missing = explain(dump(tmp_path, node("n"), slice_, class_, asks))
+    assert (missing["state"], missing["scheduled"]) == ("gated", False)
+    assert missing["message"] == 'could not find ResourceClaim "default/mine"'
     other = {**slice_, "apiVersion": "resource.k8s.io/v1"}
     read = read_dump([dump(tmp_path, node("n"), other)])
     assert read.notes == [f"ResourceSlice of resource.k8s.io/v1 is not looked at: expected {version}"]

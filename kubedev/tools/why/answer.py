@@ -6,9 +6,11 @@ from typing import Any
 from kubedev import KUBERNETES_VERSION
 from kubedev.api.objects import Pod
 from kubedev.api.requests import compute_pod_resource_request
+from kubedev.cluster.conditions import GATED
 from kubedev.scheduler.cycle import Decision, Outcome
 from kubedev.scheduler.plugins.fits import InsufficientResource
 from kubedev.scheduler.queue.queued_pod import key_of
+from kubedev.scheduler.status import Status
 from kubedev.tools.why.amounts import amounts, sum_that_does_not_work_out
 from kubedev.tools.why.asking import Asked
 from kubedev.tools.why.dump import Dump, is_refused
@@ -22,7 +24,6 @@ from kubedev.tools.why.world import World
 __all__ = ["VERSION", "answer", "explained"]
 
 VERSION = "kubedev.why/v1"
-GATED = "Scheduling is blocked due to non-empty scheduling gates"
 Values = dict[str, Any]
 
 
@@ -86,17 +87,9 @@ def explained(dump: Dump, world: World, asked: Asked, every_node: bool, brief: b
     if pod.node_name or pod.phase in ("Succeeded", "Failed"):
         state = pod.phase.lower() if pod.phase in ("Succeeded", "Failed") else "bound"
         return found | {"state": state, "scheduled": True, "node": pod.node_name}
-    if not world.framework(pod).pre_enqueue(pod).is_success:
-        remedies = () if brief else remedies_of(world, pod, Decision(pod, Outcome.UNSCHEDULABLE))
-        gated = {"state": "gated", "reason": "SchedulingGated", "gates": list(pod.scheduling_gates)}
-        tried = {"remedies": list(map(of_remedy, remedies)), "groups": []}
-        waits = {"SchedulingGates": ["PodUpdatePodSchedulingGatesEliminated"]}
-        return (
-            found
-            | gated
-            | {"message": GATED, "condition": condition(pod, GATED), "queue": {"events": waits}}
-            | tried
-        )
+    entry = world.framework(pod).pre_enqueue(pod)
+    if not entry.is_success:
+        return found | of_gated(world, pod, entry, brief)
     if pod.deletion_timestamp is not None:
         return found | {
             "message": f"skip schedule deleting pod: {key_of(pod)}",
@@ -105,6 +98,24 @@ def explained(dump: Dump, world: World, asked: Asked, every_node: bool, brief: b
         }
     decision = world.decide(pod)
     return found | of_decision(world, pod, decision, every_node, brief)
+
+
+def of_gated(world: World, pod: Pod, entry: Status, brief: bool) -> Values:
+    """A pod that is not even tried: because of its gates, or of something else that has to be there first."""
+    if not pod.scheduling_gates:
+        return {"state": "gated", "message": entry.message, "reason": "", "gates": [], "condition": None}
+    values: Values = {
+        "state": "gated",
+        "message": GATED,
+        "reason": "SchedulingGated",
+        "gates": list(pod.scheduling_gates),
+        "condition": condition(pod, GATED),
+    }
+    if brief:
+        return values
+    remedies = remedies_of(world, pod, Decision(pod, Outcome.UNSCHEDULABLE))
+    waits = {"SchedulingGates": ["PodUpdatePodSchedulingGatesEliminated"]}
+    return values | {"groups": [], "remedies": list(map(of_remedy, remedies)), "queue": {"events": waits}}
 
 
 def of_decision(world: World, pod: Pod, decision: Decision, every_node: bool, brief: bool) -> Values:

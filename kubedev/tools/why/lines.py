@@ -94,7 +94,9 @@ class Lines:
             yield f"  {nodes(pod['feasible'])} of those that were looked at would do{best}"
             yield from self.condition(pod, whole)
         else:
-            head = "is not tried: it has scheduling gates" if state == "gated" else "would not be scheduled"
+            head = "would not be scheduled"
+            if state == "gated":
+                head = "is not tried: it has scheduling gates" if pod["gates"] else "is not tried yet"
             yield f"{name} {self.ink(head, 'bad')}"
             yield from self.waiting(pod, whole)
 
