@@ -1,11 +1,14 @@
 """A picture of a value that the reader changes: what is done makes the next value, and each can be gone back to."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kubedev.lab.links import Links
 from kubedev.views.picture import Picture
 from kubedev.views.stage import Frame, Stage
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 __all__ = ["Turns", "turns"]
 
@@ -46,18 +49,28 @@ class Turns(Stage, Generic[V]):
         value = self._does[do](self._values[keep - 1], **about)
         self._dragging = dragging
         self._values[keep:] = [value]
-        label = " ".join(map(str, about.values()))
+        label = " ".join([do, *(said for said in about.values() if isinstance(said, str))])
         self.put(keep, [Frame(self._draw(value), "you", label)], at=keep)
         self._links.follow([action])
-        self._tell()
+        if not dragging:
+            self._tell()
 
-    def chart(self, draw: Callable[[V], Any]) -> None:
-        """Display what this draws of the value on show, a plotly figure for example, and redraw it in place."""
+    def chart(self, draw: Callable[[V], "Figure"]) -> None:
+        """Display the plotly figure that this draws of the value on show, and draw it anew in its place.
+
+        JupyterLab keeps a figure as it is for as long as it stands there, so something as high stands there between.
+        """
         from IPython.display import display
 
-        shown: Any = display(draw(self.value), display_id=True)  # type: ignore[no-untyped-call]
+        def bundle(value: V) -> Any:  # a figure that displays itself could not be replaced
+            return draw(value)._repr_mimebundle_()
+
+        shown: Any = display(bundle(self.value), raw=True, display_id=True)  # type: ignore[no-untyped-call]
         if shown is not None:  # there is a page to show it on
-            self._followers.append(lambda value: shown.update(draw(value)))
+            between = {"text/html": f'<div style="height:{draw(self.value).layout.height}px"></div>'}
+            self._followers.append(
+                lambda value: (shown.update(between, raw=True), shown.update(bundle(value), raw=True))
+            )
 
     def link(self, widget: Any, action: Mapping[str, Any], name: str = "") -> None:
         """Tie any ipywidget to an action, both ways: its value is the argument `name`."""

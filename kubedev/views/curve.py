@@ -10,7 +10,7 @@ from kubedev.views.style import text_width
 
 __all__ = ["Curve"]
 
-_LEFT, _FOOT = 46.0, 46.0
+_LEFT, _FOOT = 46.0, 50.0
 
 
 class Curve(Part):
@@ -67,13 +67,13 @@ class Curve(Part):
             return x + _LEFT + across * unit[0], base + up * unit[1]
 
         yield word(f"{key}/up", x, y + 13, self.names[1], anchor="start")
-        yield word(f"{key}/across", x + width, base + 40, self.names[0], anchor="end")
+        yield word(f"{key}/across", x + width, base + 44, self.names[0], anchor="end")
         for n in range(6):
             across, up = self.top[0] * n / 5, self.top[1] * n / 5
             yield Line(f"{key}/across/{n}", (at(across, 0), at(across, self.top[1])), "rule")
             yield Line(f"{key}/up/{n}", (at(0, up), at(self.top[0], up)), "rule")
-            yield word(f"{key}/across/{n}/words", at(across, 0)[0], base + 20, f"{across:g}")
-            yield word(f"{key}/up/{n}/words", x + _LEFT - 10, at(0, up)[1] + 5, f"{up:g}", anchor="end")
+            yield word(f"{key}/across/{n}/words", at(across, 0)[0], base + 24, f"{across:g}")
+            yield word(f"{key}/up/{n}/words", x + _LEFT - 14, at(0, up)[1] + 5, f"{up:g}", anchor="end")
         for across, words, row in strip:
             foot = y + line_height() * (row + 2)
             lowest = min(place[1] for place in self.marks.values() if place[0] == across)

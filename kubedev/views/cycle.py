@@ -143,6 +143,9 @@ class Cycle:
             yield self._row(
                 through[-1], say("cycle.more" if best else "cycle.nodes", count=rest), whole=False
             )
+        if unseen := self.decision.num_all_nodes - len(self.nodes):
+            name = say("cycle.nodes", count=unseen)
+            yield Entry((Words(name, "muted"), Words("")), Words(say("cycle.unseen"), "muted"))
 
     def _row(self, node: str, name: str, whole: bool = True) -> Entry:
         scores, stations, asked = self.decision.scores, len(self.filters), self._asked()

@@ -176,7 +176,8 @@ def _tile(
     if many:
         return Column(tag, bars, gap=1)
     lacks = _lacks(status)
-    foot = _sum(lacks[0]) if lacks else say(f"fits.by.{status.plugin}") if status and refused else "–"
+    room = _sums(node, request, names[-1:]) if do else "–"
+    foot = _sum(lacks[0]) if lacks else say(f"fits.by.{status.plugin}") if status and refused else room
     words = Words(foot, tone if refused else "muted", mono=True)
     look: Look = "lit" if lit else "dead" if refused else "plain"
     tip = _told(status)

@@ -38,7 +38,7 @@ _PAGE_RULES = f"""
 .kubedev p.kd-sentence{{color:var(--kd-muted);font-size:15px;line-height:1.45;margin:3px 0 12px;
  min-height:1.45em}}
 .kubedev .kd-scroll{{overflow-x:auto}}
-.kubedev [data-handle]{{cursor:grab;touch-action:none}}
+.kubedev [data-action]{{pointer-events:all}}.kubedev [data-handle]{{cursor:grab;touch-action:none}}
 .kubedev svg{{display:block;width:100%;min-width:1010px;height:auto}}
 .kubedev details{{margin-top:10px;color:var(--kd-ink)}}
 .kubedev summary{{cursor:pointer;color:var(--kd-muted)}}

@@ -65,7 +65,7 @@ class View {
     this.shownAt = -Infinity;
     if (onAction) {
       const act = (event) => {
-        const mark = event.target.closest?.("[data-action]");
+        const mark = event.target.closest?.("[data-action]") ?? (event.key ? null : below(event, this.svg));
         if (!mark || (event.key && event.key !== "Enter" && event.key !== " ")) return;
         event.preventDefault();
         onAction(mark.dataset.action, mark.dataset.k);
@@ -164,6 +164,12 @@ function asButton(node) {
   node.setAttribute("tabindex", "0");
   node.setAttribute("role", "button");
   node.setAttribute("aria-label", node.querySelector("title")?.textContent ?? node.dataset.k);
+}
+
+/** The mark under the pointer that does something, though what it holds is drawn over it. */
+function below({ clientX, clientY }, svg) {
+  const marks = document.elementsFromPoint(clientX, clientY).map((node) => node.closest("[data-action]"));
+  return marks.find((mark) => mark && svg.contains(mark));
 }
 
 /** Where a handle may go nearest to a place, as its action with `x` and `y`. */

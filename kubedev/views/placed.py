@@ -20,7 +20,7 @@ def placed_picture(title: str, cases: Mapping[str, Case], resource: str, width: 
     """Draw each case as a card: what is requested of the resource on each node, and what that leaves."""
     cards = [_card(name, placed, nodes, resource) for name, (placed, nodes) in cases.items()]
     legend = Legend(tones=[(say("fits.taken"), "edge", False)])
-    waits = ", ".join(
+    waits = "; ".join(
         say("placed.case", name=n, count=len(_waiting(placed))) for n, (placed, _) in cases.items()
     )
     body = Column(Grid(*cards, across=3, caption=title), legend)

@@ -39,7 +39,8 @@ def explained(scores: PluginScores, node: str) -> str:
     kind = "same" if raw.value == normalized else "normalized"
     after = say(f"scored.{kind}", raw=raw.value, normalized=normalized, most=most)
     weighted = say("scored.weighted", normalized=normalized, weight=scores.weight, sum=scores.weighted(node))
-    return f"{scores.plugin}, {node}: {reasons}. {after} {weighted}"
+    rule = say(f"scored.rule.{_SHORT[scores.plugin]}") + " " if scores.plugin in _SHORT and raw.why else ""
+    return f"{scores.plugin}, {node}: {reasons}. {rule}{after} {weighted}"
 
 
 def _reason(why: Any) -> str:

@@ -4,6 +4,7 @@ A lab is done in one theme, those with odd numbers in the light one, and then lo
 """
 
 import contextlib
+import json
 import re
 from collections.abc import Iterator
 
@@ -290,6 +291,41 @@ class Test09(Lab):
 
 class Test10(Lab):
     lab = "10-cycle"
+
+    def test_a_point_that_is_dragged_moves_the_curve_and_the_figure(self, reader: Reader) -> None:
+        for cell_id in ("curve-scene", "curve-drag", "curve-figure"):
+            reader.run(cell_id)
+        stage, figure = (reader.output(cell_id) for cell_id in ("curve-drag", "curve-figure"))
+        handle = stage.locator("[data-handle]").nth(1)
+        handle.scroll_into_view_if_needed()
+        box = handle.bounding_box()
+        assert box is not None
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        reader.page.mouse.move(x, y)
+        reader.page.mouse.down()
+        reader.page.mouse.move(x + 60, y - 40, steps=4)
+        reader.page.mouse.up()
+        expect(stage.locator(".kd-where")).to_have_text("1 of 1", timeout=SECONDS)
+        across, up = json.loads(str(handle.get_attribute("data-handle")))["at"]
+        assert (across > 50, up > 5) == (True, True)
+        reader.page.wait_for_function(
+            "(output) => output.querySelector('.js-plotly-plot')?.data?.[2].y[50] > 50",
+            arg=figure.element_handle(),
+            timeout=SECONDS,
+        )
+        handle.focus()
+        reader.page.keyboard.press("ArrowDown")
+        expect(stage.locator(".kd-where")).to_have_text("2 of 2", timeout=SECONDS)
+
+    def test_a_node_is_pressed_wherever_its_card_is_and_says_why_it_refuses(self, reader: Reader) -> None:
+        for cell_id in ("play-scene", "play-game"):
+            reader.run(cell_id)
+        stage = reader.output("play-game")
+        for node, where in (("n6", "1 of 1"), ("n1", "2 of 2")):
+            stage.locator(f"[data-k='{node}']").click(force=True)  # in its middle, where a bar is
+            expect(stage.locator(".kd-where")).to_have_text(where, timeout=SECONDS)
+        stage.locator("[data-k='n6']").click(force=True)
+        expect(stage.locator(".kd-callout.error")).to_contain_text("n6 refuses p3-4", timeout=SECONDS)
 
 
 class Test13(Lab):

@@ -170,20 +170,22 @@ def test_the_curve_is_moved_and_its_figure_follows(lab: Notebook, monkeypatch: p
     drawn: list[Any] = []
 
     class Shown:
-        def update(self, figure: Any) -> None:
-            drawn.append(figure)
+        def update(self, bundle: Any, raw: bool) -> None:
+            if "text/html" not in bundle:  # what stands there between
+                drawn.append(bundle)
 
-    def display(figure: Any, display_id: bool) -> Shown:
-        drawn.append(figure)
+    def display(bundle: Any, raw: bool, display_id: bool) -> Shown:
+        drawn.append(bundle)
         return Shown()
 
+    monkeypatch.setattr("plotly.io.renderers.default", "plotly_mimetype")
     monkeypatch.setattr("IPython.display.display", display)
     lab.run("curve-scene", "curve-drag", "curve-figure", "curve-code")
     assert lab.say("shape.value") == lab.names["hill"]
     assert len(drawn) == 3
-    own = [next(line for line in figure.data if line.name == "yours") for figure in drawn]
-    assert [line.y[0] for line in own] == [100, 100, 0]
-    assert [line.y[50] for line in own] == [50, 100, 100]
+    figures = [bundle["application/vnd.plotly.v1+json"]["data"] for bundle in drawn]
+    own = [next(line["y"] for line in lines if line["name"] == "yours") for lines in figures]
+    assert [(y[0], y[50]) for y in own] == [(100, 50), (100, 100), (0, 100)]
     assert lab.say("scheduling.decide(one, five, scheduling.shaped(hill, gpu)).node_name") == "n3"
 
 

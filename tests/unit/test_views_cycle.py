@@ -111,10 +111,10 @@ def test_the_arithmetic_is_the_plugins_own() -> None:
     fit = said["NodeResourcesFit"]["a"]
     assert "cpu would be 6 of 16 with the pod, which scores 62" in fit
     assert "memory would be 32Gi of 64Gi with the pod, which scores 50" in fit
-    assert fit.endswith("56 × 1 = 56 for the sum")
+    assert fit.endswith("56 × 1 = 56 for the sum.")
     assert "cpu would be 6 of 16, 0.375" in said["NodeResourcesBalancedAllocation"]["a"]
     assert "slow=yes:PreferNoSchedule is not tolerated" in said["TaintToleration"]["b"]
-    assert said["TaintToleration"]["b"].endswith("0 × 3 = 0 for the sum")
+    assert said["TaintToleration"]["b"].endswith("0 × 3 = 0 for the sum.")
 
 
 @pytest.mark.parametrize("width", [1080.0, 700.0, 480.0])
