@@ -293,7 +293,7 @@ class Test10(Lab):
     lab = "10-cycle"
 
     def test_a_point_that_is_dragged_moves_the_curve_and_the_figure(self, reader: Reader) -> None:
-        for cell_id in ("curve-scene", "curve-drag", "curve-figure"):
+        for cell_id in ("imports", "curve-scene", "curve-drag", "curve-figure"):
             reader.run(cell_id)
         stage, figure = (reader.output(cell_id) for cell_id in ("curve-drag", "curve-figure"))
         handle = stage.locator("[data-handle]").nth(1)
@@ -318,7 +318,7 @@ class Test10(Lab):
         expect(stage.locator(".kd-where")).to_have_text("2 of 2", timeout=SECONDS)
 
     def test_a_node_is_pressed_wherever_its_card_is_and_says_why_it_refuses(self, reader: Reader) -> None:
-        for cell_id in ("play-scene", "play-game"):
+        for cell_id in ("imports", "play-scene", "play-game"):
             reader.run(cell_id)
         stage = reader.output("play-game")
         for node, where in (("n6", "1 of 1"), ("n1", "2 of 2")):
