@@ -3,9 +3,8 @@
 In the file is lit what the newest kubelet has read back; what it knew before, and what it knows now, stand beside it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from kubedev.api.objects import Pod
 from kubedev.cluster.state import ClusterState, PluginState
 from kubedev.kubelet.devices.checkpoint import checkpoint_text
 from kubedev.kubelet.devices.devices import DeviceManagerState
@@ -31,10 +30,9 @@ def restart_picture(
     states: Sequence[ClusterState], resource: str, width: float = WIDTH, knobs: bool = True
 ) -> Picture:
     """Draw the lives up to the last state, with what ends them (`knobs`), and what its kubelet has read of the file."""
-    states = [state for state in states if state.kubelets]
+    states = [state for state in states if state.kubelets and state.store.nodes]
     if not states:
         return picture(say("restart.title"), say("path.no-node"), Words(say("path.no-node"), "muted"), width)
-    pods = states[-1].store.pods
     known = [next(iter(state.kubelets.values())).devices for state in states]
     starts = [n for n in range(1, len(states)) if _kubelets(states[n]) > _kubelets(states[n - 1])]
     read, before = (known[starts[-1]], known[starts[-1] - 1]) if starts else (None, known[-1])
@@ -43,20 +41,22 @@ def restart_picture(
     body = Column(
         Card("", lives(states, resource, 8 if width > 900 else 4, knobs)),
         Row(
-            memory_card("before" if read else "now", before, resource, pods),
+            memory_card("before" if read else "now", before, resource),
             Card("kubelet_internal_checkpoint", Tree(*leaves, caption=say("table.checkpoint"))),
-            memory_card("after", known[-1], resource, pods) if read else after,
+            memory_card("after", known[-1], resource) if read else after,
             shares=(1, 2.2, 1),
         ),
         gap=8,
     )
-    said = "; ".join(f"{_title(name)}: {words}" for name, (words, *_) in _moment(states[-1], resource))
+    said = "; ".join(
+        f"{_title(name)}: {words}" for name, (words, *_) in _moment(states[-1], resource).items()
+    )
     return picture(say("restart.title"), f"{said[:1].upper()}{said[1:]}.", body, width)
 
 
 def lives(states: Sequence[ClusterState], resource: str, most: int = 8, knobs: bool = False) -> Lanes:
     """The lives of plugin, kubelet and machine, the node's status and the pods, at the newest moments that differ."""
-    moments = [(f"{state.now:g}", dict(_moment(state, resource))) for state in states if state.kubelets]
+    moments = [(f"{state.now:g}", _moment(state, resource)) for state in states if state.store.nodes]
     moments = [pair for n, pair in enumerate(moments) if not n or pair[1] != moments[n - 1][1]]
     shown, more = moments[-most:], len(moments) - most
     acts = _knobs(states[-1], resource) if knobs else {}
@@ -71,7 +71,7 @@ def lives(states: Sequence[ClusterState], resource: str, most: int = 8, knobs: b
 
 
 def _title(name: str) -> str:
-    return say(f"restart.{name}") if name in _LIVES else name
+    return say(f"restart.{name}") if name in _LIVES else name.removeprefix("pod/")
 
 
 def _kubelets(state: ClusterState) -> int:
@@ -82,36 +82,38 @@ def _plugin(state: ClusterState, resource: str) -> PluginState | None:
     return next((p for p in state.plugins.values() if p.resource == resource), None)
 
 
-def _moment(state: ClusterState, resource: str) -> list[tuple[str, Was]]:
+def _moment(state: ClusterState, resource: str) -> dict[str, Was]:
     """What each life is, by its name: words, look, and how often it has begun."""
     node, plugin, known = next(iter(state.store.nodes.values())), _plugin(state, resource), state.store.pods
     phase, count, launch = (plugin.phase, len(plugin.devices), plugin.launch) if plugin else ("none", 0, 0)
     if plugin and plugin.alive and phase != "forgotten":
         phase = "lists" if plugin.heard else "starts"
-    look: Look = "lit" if phase == "lists" else "plain" if plugin and plugin.alive else "dead"
+    look: Look = "lit" if phase == "lists" else _look(plugin is not None and plugin.alive)
     boots = sum(m.key == "node-rebooted" for m in state.messages)
     boots += sum(c.attempt for c in state.containers.values())
     running = {c.pod_uid for c in state.containers.values() if c.phase == "running"}
-    names = ", ".join(sorted(known[uid].name if uid in known else uid for uid in running))
+    names = ", ".join(sorted(map(_short, running)))
     counts = [amounts.get(resource) for amounts in (node.capacity, node.allocatable)]
     numbers = " / ".join("–" if c is None else str(c.value()) for c in counts)
-    return [
-        ("plugin", (say(f"restart.plugin.{phase}", count=count), look, launch)),
-        ("kubelet", (say("restart.kubelet.number", number=_kubelets(state) + 1), "plain", _kubelets(state))),
-        (
-            "machine",
-            (
-                say("restart.machine.runs", pods=names or say("restart.nothing")),
-                "plain" if names else "dead",
-                boots,
-            ),
-        ),
-        ("status", (numbers, "plain" if any(c and c.value() for c in counts) else "dead", 0)),
-        *(
-            (p.name, (p.phase or "Pending", "dead" if p.phase == "Failed" else "plain", 0))
-            for p in known.values()
-        ),
-    ]
+    there = any(count and count.value() for count in counts)
+    runs = say("restart.machine.runs", pods=names or say("restart.nothing"))
+    pods = {f"pod/{p.name}": (p.phase or "Pending", _look(p.phase != "Failed"), 0) for p in known.values()}
+    return {
+        "plugin": (say(f"restart.plugin.{phase}", count=count), look, launch),
+        "kubelet": (say("restart.kubelet.number", number=_kubelets(state) + 1), "plain", _kubelets(state)),
+        "machine": (runs, _look(bool(names)), boots),
+        "status": (numbers, _look(there), 0),
+        **pods,
+    }
+
+
+def _look(there: bool) -> Look:
+    return "plain" if there else "dead"
+
+
+def _short(uid: str) -> str:
+    """A pod's name from the UID that it has here."""
+    return uid.rpartition("/")[2]
 
 
 def _knobs(state: ClusterState, resource: str) -> dict[str, tuple[Part, ...]]:
@@ -131,12 +133,10 @@ def _knobs(state: ClusterState, resource: str) -> dict[str, tuple[Part, ...]]:
     }
 
 
-def memory_card(
-    title: str, devices: DeviceManagerState, resource: str, names: Mapping[str, Pod] | None = None
-) -> Card:
-    """What a kubelet has in its memory of a resource; `names` are the pods that are known, by their UIDs."""
+def memory_card(title: str, devices: DeviceManagerState, resource: str) -> Card:
+    """What a kubelet has in its memory of a resource."""
     held = {
-        f"{names[uid].name if names and uid in names else uid} {name}": resources[resource].devices
+        f"{_short(uid)} {name}": resources[resource].devices
         for uid, containers in devices.pod_devices.items()
         for name, resources in containers.items()
         if resource in resources

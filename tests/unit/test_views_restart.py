@@ -85,6 +85,15 @@ def test_memory_is_what_the_kubelet_has() -> None:
     assert [cell.label for cell in after] == ["d0", "d1", "d0", "d1"]  # held, before and now; none is healthy
 
 
+def test_a_pod_may_be_called_as_a_lane_and_a_node_may_be_gone() -> None:
+    with node(4) as lab:
+        lab.apply(pods.pod_yaml("kubelet", {GPU: 1}))
+        assert "kubelet: no. 1" in restarts.draw(lab, lab.position).sentence
+        assert "kubelet: Running" in restarts.draw(lab, lab.position).sentence
+        lab.delete_node()
+        assert problems(restarts.draw(lab, lab.position)) == []
+
+
 # What can be done to a lab
 
 
