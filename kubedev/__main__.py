@@ -38,6 +38,9 @@ COMMANDS = {
         "put many pods on the nodes of a dump: which go where, and what is left over",
     ),
     "anonymize": ("kubedev.tools.anonymize", "make a dump that can be shown to others"),
+    "reset": ("kubedev.tools.reset", "restore labs as they came, and forget what was answered"),
+    "progress": ("kubedev.tools.progress", "show what was predicted and solved"),
+    "course": ("kubedev.tools.course_page", "what each lab needs, how long it takes, and plans for a day"),
     "slides": ("kubedev.tools.slides", "make slides of labs"),
 }
 

@@ -11,6 +11,7 @@ from kubedev.api.quantity import Quantity
 from kubedev.api.requests import pod_requests
 from kubedev.cluster.state import ClusterState
 from kubedev.kubelet.devices.holdings import who_holds
+from kubedev.lab import record
 from kubedev.views.catalogue import say
 
 __all__ = [
@@ -76,6 +77,7 @@ class Checked:
 
     def __init__(self, broken: list[str]) -> None:
         self.broken = broken
+        record.checked(not broken)
 
     def __bool__(self) -> bool:
         return not self.broken

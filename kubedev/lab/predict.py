@@ -4,21 +4,15 @@ Wrong is interesting, never scored, and nothing is locked: who predicts nothing 
 reader chose is kept beside the notebook and offered again when the kernel was lost.
 """
 
-import json
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
 from html import escape
-from pathlib import Path
 from typing import Any
 
-from kubedev.console import read_file
+from kubedev.lab import record
 from kubedev.views.catalogue import say
 from kubedev.views.question import Question
 
-__all__ = ["ANSWERS", "Gap", "Prediction", "predict"]
-
-ANSWERS = Path(".kubedev-answers.json")
-"""What readers chose, by question; relative to the notebook's folder."""
+__all__ = ["Gap", "Prediction", "predict"]
 
 REVEAL = False
 """Whether what is shows though nobody predicted anything, as on slides."""
@@ -44,7 +38,7 @@ class Prediction:
             )
         self.key, self.question, self.fields = key, question, fields
         self.answers: dict[str, Value] = {
-            name: value for name, value in _kept().get(key, {}).items() if value in fields.get(name, ())
+            name: value for name, value in record.answers(key).items() if value in fields.get(name, ())
         }
         self.locked = False
         self._gap: Gap | None = None
@@ -62,8 +56,7 @@ class Prediction:
                 offer = ", ".join(map(str, self.fields.get(name, self.fields)))
                 raise ValueError(f"expected {name} among {offer}; got {value!r}")
         self.answers |= answers
-        with suppress(OSError):  # a folder that cannot be written keeps nothing, and that is all
-            ANSWERS.write_text(json.dumps({**_kept(), self.key: self.answers}, indent=1))
+        record.answered(self.key, self.answers)
         self._show()
 
     def lock(self) -> None:
@@ -86,6 +79,8 @@ class Prediction:
         """
         self._gap = Gap(self, facts)
         self.locked = self.locked or self.complete
+        if self.complete:
+            record.predicted(self.key, bool(self._gap))
         self._show()
         return self._gap
 
@@ -225,14 +220,6 @@ def _right(fact: Value | Collection[Value]) -> tuple[Value, ...]:
 
 def _shown(right: tuple[Value, ...]) -> str:
     return say("predict.or").join(map(str, right))
-
-
-def _kept() -> dict[str, dict[str, Value]]:
-    try:
-        kept = json.loads(read_file(ANSWERS))
-    except (OSError, ValueError):
-        return {}
-    return kept if isinstance(kept, dict) else {}
 
 
 def _html(kind: str, title: str, body: str) -> str:

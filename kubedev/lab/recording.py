@@ -20,8 +20,9 @@ MIME = "application/vnd.kubedev.pictures+json"
 def begin() -> None:
     """Neither take nor leave anybody's predictions; show what is though nobody predicted, and draw no controls."""
     import_module("kubedev.lab.panel").CONTROLS = False  # type: ignore[attr-defined]
-    answers = import_module("kubedev.lab.predict")  # `kubedev.lab.predict` is also the name of its function
-    answers.ANSWERS, answers.REVEAL = Path(os.devnull), True  # type: ignore[attr-defined]
+    import_module("kubedev.lab.record").FILE = Path(os.devnull)  # type: ignore[attr-defined]
+    # `kubedev.lab.predict` is also the name of its function
+    import_module("kubedev.lab.predict").REVEAL = True  # type: ignore[attr-defined]
 
 
 def hand_over(models: Sequence[str]) -> None:

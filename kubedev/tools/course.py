@@ -10,27 +10,31 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from kubedev.tools.notebooks import all_labs, read_notebook
+from kubedev.tools.notebooks import all_labs, is_note, read_notebook
 
 __all__ = ["Outline", "Section", "course", "outlined"]
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a lab from one heading to the next, with its minutes."""
+    """A part of a lab from one heading to the next: the id of its first cell, and its minutes."""
 
     title: str
-    slug: str
+    cell: str
     minutes: float
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What is to be known of a lab before it is opened; `needs` is the sentence that it begins with."""
+    """What is to be known of a lab before it is opened; `needs` is the sentence that it begins with.
+
+    `minutes` are for its pictures and predictions with somebody who leads, `alone` for all of it with its exercises.
+    """
 
     name: str
     title: str
     minutes: int
+    alone: int
     needs: str
     sections: tuple[Section, ...]
 
@@ -51,39 +55,35 @@ def outlined(name: str, notebook: NotebookNode) -> Outline:
     title = re.search(r"^# +(.+)", text, re.M)
     time = re.search(r"^\*(\d+) minutes\. ?([^*]*)\*", text, re.M)
     minutes = int(time[1]) if time else 0
+    sections = _sections(notebook)
+    whole = sum(section.minutes for section in sections)
+    alone = max(minutes, 5 * round(whole / 5))
     return Outline(
-        name,
-        title[1].strip() if title else name,
-        minutes,
-        time[2].strip() if time else "",
-        _sections(notebook, minutes),
+        name, title[1].strip() if title else name, minutes, alone, time[2].strip() if time else "", sections
     )
 
 
-def slug(heading: str) -> str:
-    """Return a heading as an address has it: `Turn one knob` is `turn-one-knob`."""
-    return "-".join(re.findall(r"\w+", heading.lower()))
-
-
-def _sections(notebook: NotebookNode, minutes: int) -> tuple[Section, ...]:
-    """The lab's minutes, shared out among its sections by what there is to read, to run, to predict and to solve."""
+def _sections(notebook: NotebookNode) -> tuple[Section, ...]:
+    """The sections, with minutes reckoned from what there is to read, to run, to predict and to solve."""
     efforts: dict[str, float] = {}
+    begins: dict[str, str] = {}
     now = ""
     for cell in notebook.cells:
         heading = re.search(r"^## +(.+)", cell.source, re.M) if cell.cell_type == "markdown" else None
-        now = heading[1].strip() if heading else now
-        if now:
-            efforts[now] = efforts.get(now, 0) + _effort(cell) + (4 if heading and "xercise" in now else 0)
-    whole = sum(efforts.values()) or 1
-    return tuple(Section(title, slug(title), minutes * effort / whole) for title, effort in efforts.items())
+        now = heading[1].strip() if heading else now or FIRST
+        begins.setdefault(now, cell.id)
+        extra = _EXERCISE if heading and now.startswith("Exercise") else 0
+        efforts[now] = efforts.get(now, 0) + _effort(cell) + extra
+    return tuple(Section(title, begins[title], effort) for title, effort in efforts.items())
 
 
+FIRST = "The first picture"
+_EXERCISE = 5
 _WORDS_A_MINUTE = 150
 
 
 def _effort(cell: NotebookNode) -> float:
     """Minutes, roughly: reading, half a minute a cell with code, a whole one where something is predicted."""
     if cell.cell_type == "markdown":
-        notes = cell.metadata.get("slideshow", {}).get("slide_type") == "notes"
-        return 0 if notes else len(cell.source.split()) / _WORDS_A_MINUTE
+        return 0 if is_note(cell) else len(cell.source.split()) / _WORDS_A_MINUTE
     return 1.0 if "predict(" in cell.source else 0.5

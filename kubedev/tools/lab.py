@@ -12,18 +12,36 @@ import secrets
 import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+import nbformat
+
 from kubedev.console import END_SIGNALS, Parser, reason
 from kubedev.tools.kernels import end_at_signals, private_folder, transport
-from kubedev.tools.notebooks import UnknownLabError, copy_missing, find, is_installed, regular, shipped
+from kubedev.tools.notebooks import (
+    BadNotebookError,
+    UnknownLabError,
+    all_labs,
+    copy_missing,
+    find,
+    is_installed,
+    is_note,
+    original,
+    parsed,
+    read_notebook,
+    regular,
+    section_cell,
+    shipped,
+)
 from kubedev.views.catalogue import say
 
-__all__ = ["FOLDER", "main", "own_labs"]
+__all__ = ["FOLDER", "main", "own_labs", "student_labs"]
 
 FOLDER = Path("kubedev-labs")
+STUDENT = Path("kubedev-student")
 _HERE = Path(__file__).parent
 
 
@@ -32,7 +50,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     end_at_signals()  # until the server can be asked to stop
     parser = Parser("kubedev lab", description="Open a lab in JupyterLab; Ctrl-C stops it.")
     parser.add_argument(
-        "lab", nargs="?", default="00", metavar="LAB", help="a number, a name or a path (default: 00)"
+        "lab",
+        nargs="?",
+        default="00",
+        metavar="LAB[#WHERE]",
+        help="a number, a name or a path (default: 00); with a cell's id or a heading it opens there: 05#step",
+    )
+    parser.add_argument(
+        "--student",
+        nargs="?",
+        const=STUDENT,
+        type=Path,
+        metavar="DIR",
+        help=f"a copy without speaker's notes and answers, in DIR (default: {STUDENT})",
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address, open no browser")
     parser.add_argument(
@@ -40,11 +70,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(argv)
     try:
-        labs = own_labs()
-        notebook = regular(find(options.lab, labs), options.lab, labs)
-    except (UnknownLabError, OSError) as error:
+        labs = own_labs() if options.student is None else student_labs(options.student)
+        lab, _, where = options.lab.partition("#")
+        notebook = regular(find(lab, labs), lab, labs)
+        cell = section_cell(notebook, where) if where else ""
+    except (UnknownLabError, BadNotebookError, OSError) as error:
         parser.error(reason(error))
-    _serve(notebook, options.port, browser=not options.no_browser and _has_browser())
+    _serve(notebook, cell, options.port, browser=not options.no_browser and _has_browser())
     print(say("lab.stopped"))
     return 0
 
@@ -60,6 +92,29 @@ def own_labs() -> Path:
     return folder
 
 
+def student_labs(folder: Path) -> Path:
+    """Return a folder with the labs for students: without speaker's notes, and without the pages for instructors.
+
+    A lab that is there already stays as it is, with what was done in it.
+    """
+    folder = folder.resolve()
+    with tempfile.TemporaryDirectory(prefix="kubedev-") as place:
+        plain = Path(place) / "labs"
+        shutil.copytree(shipped(), plain, ignore=shutil.ignore_patterns(*FOR_INSTRUCTORS))
+        for notebook in all_labs(plain):
+            came = original(shipped() / notebook.name)
+            document = read_notebook(notebook) if came is None else parsed(came)
+            document.cells = [cell for cell in document.cells if not is_note(cell)]
+            notebook.write_text(nbformat.writes(document) + "\n", "utf-8")
+        copied = copy_missing(plain, folder)
+    if copied:
+        print(say("lab.copied", count=copied, folder=folder))
+    return folder
+
+
+FOR_INSTRUCTORS = ("answers", "teaching.md", ".*")
+
+
 def _has_browser() -> bool:
     """Whether a browser would have a screen: without one, a browser for terminals would take this terminal."""
     return sys.platform != "linux" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
@@ -71,7 +126,7 @@ def _exported() -> dict[str, object]:
     return {f"{name}.{trait}": value for name, traits in settings.items() for trait, value in traits.items()}
 
 
-def _serve(notebook: Path, port: int, *, browser: bool) -> None:
+def _serve(notebook: Path, cell: str, port: int, *, browser: bool) -> None:
     print(say("lab.starting"), flush=True)
     from jupyterlab.commands import get_user_settings_dir  # takes seconds
 
@@ -85,10 +140,11 @@ def _serve(notebook: Path, port: int, *, browser: bool) -> None:
         shutil.copyfile(_HERE / "overrides.json", settings_dir / "overrides.json")
         WorkspacesManager(str(workspaces)).save("default", (_HERE / "workspace.json").read_text("utf-8"))
         token, page = secrets.token_hex(24), f"/lab/tree/{quote(notebook.name)}"
+        where = f"#cell-id={quote(cell)}" if cell else ""
         settings = {
             "LabApp.app_settings_dir": settings_dir,
             "LabApp.workspaces_dir": workspaces,
-            "LabApp.default_url": page,
+            "LabApp.default_url": page + where,
             "ServerApp.root_dir": notebook.parent,
             "ServerApp.ip": "127.0.0.1",
             "ServerApp.port": port,
@@ -117,7 +173,7 @@ def _serve(notebook: Path, port: int, *, browser: bool) -> None:
 
         for number in END_SIGNALS:
             signal.signal(number, stop)
-        url = f"{server.connection_url.rstrip('/')}{page}?token={token}"
+        url = f"{server.connection_url.rstrip('/')}{page}?token={token}{where}"
         ready = say("lab.open", lab=notebook.stem, folder=notebook.parent, url=url)
         server.io_loop.add_callback(print, ready, flush=True)  # it listens by then
         server.start()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -20,11 +21,14 @@ __all__ = [
     "copy_missing",
     "find",
     "is_installed",
+    "is_note",
     "original",
     "parsed",
     "read_notebook",
     "regular",
+    "section_cell",
     "shipped",
+    "slug",
     "whole",
 ]
 
@@ -104,6 +108,29 @@ def _unknown(lab: str, folder: Path) -> UnknownLabError:
     )
 
 
+def section_cell(notebook: Path, where: str) -> str:
+    """Return the id of the cell that `where` means: a cell's id, or a heading as an address has it.
+
+    Raises UnknownLabError, which says the sections there are.
+    """
+    cells = read_notebook(notebook).cells
+    texts = [cell for cell in cells if cell.cell_type == "markdown"]
+    headings = {
+        slug(title): cell.id for cell in texts for title in re.findall(r"^##+ +(.+)", cell.source, re.M)
+    }
+    for found in [cell.id for cell in cells if cell.id == where] + [headings.get(slug(where), "")]:
+        if found:
+            return str(found)
+    raise UnknownLabError(
+        f"no section {where!r} in {notebook.stem}: expected a cell's id or a heading, as in {', '.join(headings)}"
+    )
+
+
+def slug(heading: str) -> str:
+    """Return a heading as an address has it: `Turn one knob` is `turn-one-knob`."""
+    return "-".join(re.findall(r"\w+", heading.lower()))
+
+
 def read_notebook(path: Path) -> nbformat.NotebookNode:
     """Read a notebook, in version 4. Raises BadNotebookError."""
     try:
@@ -129,6 +156,11 @@ def parsed(text: str) -> nbformat.NotebookNode:
         text = str(error).partition("\n")[0] if isinstance(error, ValueError) else "not understood"
         raise BadNotebookError(f"is not a notebook: {text}") from error
     return read
+
+
+def is_note(cell: nbformat.NotebookNode) -> bool:
+    """Whether a cell is for the speaker."""
+    return bool(cell.metadata.get("slideshow", {}).get("slide_type") == "notes")
 
 
 @contextmanager

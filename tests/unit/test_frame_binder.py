@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import kubedev
+from kubedev.tools.badge import NOBODY, with_address
 from tests.conftest import ROOT
 from tests.lab_server import private_environment
 
@@ -49,12 +50,30 @@ def test_u14_postbuild_builds_nothing_in_the_browser() -> None:
 
 
 def test_the_badge_is_of_the_repository_that_pyproject_names() -> None:
-    owner_and_name = PROJECT["urls"]["Repository"].removeprefix("https://github.com/")
+    """Until there is an address, README says how the badge comes to be; none leads nowhere."""
+    address, readme = PROJECT["urls"]["Repository"], (ROOT / "README.md").read_text("utf-8")
+    nobody = address.split("/")[3] == NOBODY
+    assert ("python -m\nkubedev.tools.badge ADDRESS" in readme) == nobody
+    assert binder_links(readme) == ([] if nobody else [link_to(address)])
+
+
+def test_one_command_writes_the_badge_and_its_sentence() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for address in ("https://github.com/ada/labs", "https://github.com/bob/other"):
+        readme = with_address(readme, address)
+        assert binder_links(readme) == [link_to(address)]
+        assert "press the Binder badge above" in readme
+        assert "kubedev.tools.badge" not in readme
+
+
+def binder_links(readme: str) -> list[str]:
+    return re.findall(r"https://mybinder\.org/v2/[^)\s]*", readme)
+
+
+def link_to(address: str) -> str:
     page = quote(f"lab/tree/labs/{FIRST.name}", safe="")
-    expected = f"https://mybinder.org/v2/gh/{owner_and_name}/v{kubedev.__version__}?urlpath={page}"
-    badges = re.findall(r"https://mybinder\.org/v2/[^)\s]*", (ROOT / "README.md").read_text("utf-8"))
-    assert badges
-    assert set(badges) == {expected}
+    where = address.removeprefix("https://github.com/")
+    return f"https://mybinder.org/v2/gh/{where}/v{kubedev.__version__}?urlpath={page}"
 
 
 needs_git = pytest.mark.skipif(

@@ -6,6 +6,7 @@ const PICTURE_DRAWN = 720; // pictures are drawn this wide for slides, so that t
 const TOP = 76; // where a slide begins, below the name of its section
 const EDGE = 10; // above and below a picture
 const BAND = 92; // below a picture: its steps and its sentence
+const LETTERS = 60; // of a sentence, that surely fit on a line
 const STATEMENT = 420; // a slide of words that is lower than this is set larger
 const TEXT_SIZES = [28, 24]; // of code and of what it prints; no text is smaller
 const INDENT = 26; // of outputs
@@ -163,7 +164,8 @@ function trimPicture(block) {
   const width = Math.max(PICTURE_DRAWN, ...heads.map(([, , , width]) => width));
   const height = Math.max(...heads.map(([, , , , high]) => (high / width) * PICTURE_WIDTH));
   const sentence = block.querySelector(".kd-sentence");
-  const band = steps.hidden ? sentence.offsetHeight + 12 : BAND;
+  const longest = Math.max(...heads.map(([, said]) => said.length));
+  const band = steps.hidden ? sentence.offsetHeight + 12 : Math.max(BAND, Math.ceil(longest / LETTERS) * 31 + 6);
   const room = HEIGHT - EDGE - band;
   for (const button of steps.querySelectorAll("button")) {
     button.setAttribute("aria-label", button.textContent);
