@@ -315,3 +315,14 @@ def test_a_request_that_two_changes_together_make_fit(tmp_path: Path) -> None:
     tainted = node("a", {"taints": [TAINT], "unschedulable": True}, gpu="4")
     told = explain(dump(tmp_path, tainted, pod("p", gpu="2")))
     assert f"node a uncordoned and a toleration of the taint {GPU}:NoSchedule" in remedies(told)
+    pairs = [frozenset(move["what"] for move in one["moves"]) for one in told["remedies"]]
+    assert len(pairs) == len(set(pairs))
+
+
+def test_three_changes_are_tried_together_where_two_do_not_do(tmp_path: Path) -> None:
+    team = {"key": "team", "value": "ml", "effect": "NoSchedule"}
+    asks = pod("p", gpu="3", spec={"nodeSelector": {"pool": "gpu"}})
+    told = explain(dump(tmp_path, node("a", {"taints": [team]}, gpu="4"), pod("x", on="a", gpu="4"), asks))
+    moves = {move["what"] for move in told["remedies"][0]["moves"]}
+    taint = "a toleration of the taint team=ml:NoSchedule"
+    assert moves == {taint, "the label pool=gpu on node a", "1 pod gone from node a: default/x"}

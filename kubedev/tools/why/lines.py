@@ -151,7 +151,7 @@ class Lines:
         yield ""
         if not remedies:
             yield self.ink(
-                "Nothing that was tried makes it fit: no single change, and no two of the pod's and a node's.",
+                "Nothing that was tried makes it fit: no single change, and no two or three together.",
                 "bold",
             )
             return

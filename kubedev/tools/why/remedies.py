@@ -25,15 +25,26 @@ from kubedev.tools.why.world import World
 __all__ = ["Remedy", "preemption_of", "remedies_of"]
 
 Happenings = tuple[Happening, ...]
-Failed = tuple[Move, World, Pod, Decision, Happenings]
-"""A move that did not help, what it made, and what the scheduler said then."""
-
 ENOUGH = 6
-PAIRS = 24
+MOST_MOVES = 3
+DEAR = 50
+"""From this cost on a move is not a step to another."""
+FEW, TRIES = 6, 24
 KINDS = 12
 CANDIDATES = 100
 HIGHEST = 2_147_483_647
 NEW_NODE = "one-more-node"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Moves after which the scheduler decided so, what they made, and what happened for the queue."""
+
+    moves: tuple[Move, ...]
+    world: World
+    pod: Pod
+    decision: Decision
+    happened: Happenings
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +59,14 @@ class Remedy:
     wakes: bool
     woken_by: str
 
+    @property
+    def cost(self) -> int:
+        """What all of it costs."""
+        return sum(move.cost for move in self.moves)
+
 
 def remedies_of(world: World, pod: Pod, decision: Decision) -> tuple[Remedy, ...]:
-    """What would make the pod fit: one move, or, where none does, two."""
+    """What would make the pod fit: one move, or, where only dear ones do, two or three."""
     if pod.scheduling_gates:
         open_pod = replace(pod, scheduling_gates=())
         what = f"the scheduling gates ({', '.join(pod.scheduling_gates)}) taken away"
@@ -59,42 +75,50 @@ def remedies_of(world: World, pod: Pod, decision: Decision) -> tuple[Remedy, ...
         after = world.decide(open_pod)
         if after.outcome is Outcome.SCHEDULED:
             return (Remedy((gate,), after.node_name, True, "its gates are gone"),)
-        more = remedies_of(world, open_pod, after)
-        return tuple(replace(one, moves=(gate, *one.moves)) for one in more)
-    groups = groups_of(decision, world)
-    singles = [*moves_of(world, pod, groups), *larger_moves(world, pod, groups)]
+        gated = remedies_of(world, open_pod, after)
+        return tuple(replace(one, moves=(gate, *one.moves)) for one in gated)
+    start = Attempt((), world, pod, decision, ())
+    found, failed = tried([start], world, pod, decision)
+    while failed and len(failed[0].moves) < MOST_MOVES:
+        if any(one.cost < DEAR or len(one.moves) > 1 for one in found):
+            break
+        more, failed = tried(failed[:FEW], world, pod, decision)
+        found += more
+    return tuple(sorted(found, key=lambda one: one.cost)[:ENOUGH])
+
+
+def tried(
+    attempts: Sequence[Attempt], world: World, pod: Pod, decision: Decision
+) -> tuple[list[Remedy], list[Attempt]]:
+    """One move more after each attempt: the remedies that this gives, and the attempts that still fail.
+
+    What the nodes say after an attempt suggests what to try next.
+    """
     found: list[Remedy] = []
-    failed: list[Failed] = []
-    for move in sorted(singles, key=lambda move: move.cost):
-        after_world, after_pod, happened = move.change()
-        after = after_world.decide(after_pod, preempting=False)
-        if after.outcome is Outcome.SCHEDULED:
-            found.append(remedy(world, pod, decision, (move,), after.node_name, happened))
-        elif move.cost < 50 and after.message != decision.message:
-            failed.append((move, after_world, after_pod, after, happened))
-    if not any(one.moves[0].cost < 50 for one in found):
-        found += pairs(world, pod, decision, failed)
-    return tuple(sorted(found, key=lambda one: sum(move.cost for move in one.moves))[:ENOUGH])
-
-
-def pairs(world: World, pod: Pod, decision: Decision, failed: Sequence[Failed]) -> Iterator[Remedy]:
-    """Two moves: the second is what the nodes' answers after the first suggest."""
-    tried = 0
-    for first, after_world, after_pod, after, happened in failed:
-        after_groups = groups_of(after, after_world)
-        gone = pods_gone(after_world, after_pod, after_groups)
-        seconds = [*moves_of(after_world, after_pod, after_groups), *([gone] if gone else [])]
-        for second in sorted(seconds, key=lambda move: move.cost):
-            tried += 1
-            if tried > PAIRS:
-                return
-            if second.kind == first.kind and second.what == first.what:
+    failed: list[Attempt] = []
+    for attempt in attempts:
+        groups = groups_of(attempt.decision, attempt.world)
+        moves = [
+            *moves_of(attempt.world, attempt.pod, groups),
+            *pods_gone(attempt.world, attempt.pod, groups),
+        ]
+        if not attempt.moves:
+            moves += one_node_more(world, pod)
+        for move in sorted(moves, key=lambda move: move.cost)[:TRIES]:
+            made = (*attempt.moves, move)
+            before = [set(one.moves) for one in found] + [set(one.moves) for one in failed]
+            if set(made) in before or len(set(made)) < len(made):
                 continue
-            last_world, last_pod, more = second.change()
-            last = last_world.decide(last_pod, preempting=False)
-            if last.outcome is Outcome.SCHEDULED:
-                yield remedy(world, pod, decision, (first, second), last.node_name, happened + more)
-                break
+            after_world, after_pod, more = move.change()
+            after = after_world.decide(after_pod, preempting=False)
+            happened = attempt.happened + more
+            if after.outcome is Outcome.SCHEDULED:
+                found.append(remedy(world, pod, decision, made, after.node_name, happened))
+                if attempt.moves or move.kind == "node more":
+                    break  # one way from here is enough
+            elif move.cost < DEAR:
+                failed.append(Attempt(made, after_world, after_pod, after, happened))
+    return found, failed
 
 
 def remedy(
@@ -107,21 +131,13 @@ def remedy(
     return Remedy(moves, node, woken, why)
 
 
-def larger_moves(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator[Move]:
-    """What costs pods or money: pods gone, a node more."""
-    gone = pods_gone(world, pod, groups)
-    if gone is not None:
-        yield gone
-    yield from one_node_more(world, pod)
-
-
 def preemption_of(decision: Decision) -> Preemption | None:
     """What DefaultPreemption looked at; None where it was not asked."""
     accounts = decision.post_filter.accounts if decision.post_filter else ()
     return next((one for one in accounts if isinstance(one, Preemption)), None)
 
 
-def pods_gone(world: World, pod: Pod, groups: tuple[Group, ...]) -> Move | None:
+def pods_gone(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator[Move]:
     """The fewest, least important pods without which the pod fits: those that it would preempt, were it above all.
 
     Tried are nodes where pods are what is in the way, until it helps on a hundred.
@@ -129,7 +145,7 @@ def pods_gone(world: World, pod: Pod, groups: tuple[Group, ...]) -> Move | None:
     above_all = replace(pod, priority=HIGHEST, preemption_policy=None, nominated_node_name="")
     decision = world.decide(above_all, preempting=False)
     if decision.found is None or decision.outcome is not Outcome.UNSCHEDULABLE:
-        return None
+        return
     crowded = {name for group in groups if not group.causes or only_in_use(group) for name in group.nodes}
     explicit = decision.found.statuses.explicit
     statuses = NodeToStatus({name: status for name, status in explicit.items() if name in crowded})
@@ -137,7 +153,7 @@ def pods_gone(world: World, pod: Pod, groups: tuple[Group, ...]) -> Move | None:
     cycle = FailedCycle(world.framework(pod), above_all, world.snapshot, state, statuses)
     found = DefaultPreemption(0, CANDIDATES).post_filter(cycle).why
     if not isinstance(found, Preemption) or not found.victims:
-        return None
+        return
     names = ", ".join(map(key_of, found.victims))
 
     def change() -> Changed:
@@ -148,7 +164,7 @@ def pods_gone(world: World, pod: Pod, groups: tuple[Group, ...]) -> Move | None:
         return world.with_cache(cache), pod, gone
 
     count = f"{len(found.victims)} pods" if len(found.victims) > 1 else "1 pod"
-    return Move(
+    yield Move(
         50,
         "pods gone",
         f"{count} gone from node {found.node_name}: {names}",
