@@ -1,7 +1,7 @@
 """A picture as what is sent to a browser: keyed fragments and rows, and the small patch between two pictures.
 
-One event becomes one patch: the fragments that changed, the keys that went, the rows that differ. live.js
-holds a document and applies patches to it; the same script steps through recorded patches where no kernel is.
+One event becomes one patch: the fragments that changed, the keys that went, the rows that differ. picture.js
+applies patches to a document; the same script steps through recorded patches where no kernel is.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,5 +1,5 @@
-// Appended to picture.js. The same script serves a live widget (anywidget calls `render`) and recorded frames in a
-// page without a kernel.
+// Appended to picture.js. The same script serves a widget (anywidget calls `render`) and recorded frames in a page
+// without a kernel.
 
 /** Recorded frames in a page without a kernel. Their data are JSON, packed where many pages have to be small. */
 async function mountFrames(root) {
@@ -41,45 +41,12 @@ function showFrames(root, { first, steps, words }) {
   go(Number(root.dataset.start));
 }
 
-const states = new Map(); // by the id of the picture: { number, doc, views }; every view has a model of its own
-
-function follow(model) {
-  const state = { number: -1, doc: null, views: new Set() };
-  const whole = model.get("whole");
-  states.set(whole.id, state);
-  state.number = whole.number;
-  state.doc = whole.document;
-  model.on("change:update", () => {
-    const { number, patch } = model.get("update");
-    if (number <= state.number) return;
-    if (number !== state.number + 1 && !patch.whole) {
-      model.send({ want: "whole" });
-      return;
-    }
-    state.number = number;
-    state.doc = apply(state.doc, patch);
-    for (const view of state.views) view.show(state.doc);
-  });
-  return state;
-}
-
 export default {
-  /** Once for all views. */
-  initialize({ model }) {
-    follow(model);
-    return () => states.delete(model.get("whole").id);
-  },
-
   render({ model, el }) {
-    const state = states.get(model.get("whole").id);
     el.classList.add("kd", "kubedev");
-    const stage = element("div", "kd-stage", el);
-    const { interactive, table } = model.get("whole");
-    const view = new View(stage, interactive ? (action) => model.send({ action }) : undefined);
-    view.show(state.doc, table);
-    state.views.add(view);
+    const whole = model.get("whole");
+    new View(element("div", "kd-stage", el)).show(whole.document, whole.table);
     setTimeout(() => nameControls(el.closest(".kubedev-panel")), 500); // when they are there, too
-    return () => state.views.delete(view);
   },
 };
 

@@ -1,27 +1,19 @@
-"""Live pictures: one widget that is changed in place, and the same pictures as frames where no kernel is.
-
-`LivePicture.show` may be called from any thread and as often as one likes: the browser gets at most
-`UPDATES_A_SECOND` messages, and a few more after a quiet time. Each holds what differs from the one before; what
-comes in between is skipped.
-"""
+"""Pictures in a page: as a widget, and as frames that are stepped through where no kernel is."""
 
 import base64
 import gzip
 import json
 import re
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import anywidget
 import traitlets
 
 from kubedev.views.catalogue import say
-from kubedev.views.document import Document, document, patch, patches, to_json
-from kubedev.views.paced import Pace
+from kubedev.views.document import document, patches, to_json
 from kubedev.views.picture import Picture, Table
 from kubedev.views.style import FONT
 from kubedev.views.svg import inline, style_sheet, theme_sheet
@@ -69,92 +61,28 @@ def page_script() -> str:
 
 
 class LivePicture(anywidget.AnyWidget):
-    """A picture in the page; `show` changes it in place.
-
-    `on_action` is called with the `action` of a mark that was clicked, or chosen with Enter or Space.
-    `frames` gives the pictures that an exported notebook can step through (by default the one on show).
-    """
+    """A picture in the page, which stays as it is: what changes stands on a stage."""
 
     _esm = page_script()
     _css = page_sheet()
-    whole = traitlets.Dict().tag(sync=True, to_json=lambda _value, widget: widget._whole())
-    update = traitlets.Dict().tag(sync=True)
+    whole = traitlets.Dict().tag(sync=True)
 
-    def __init__(
-        self,
-        picture: Picture,
-        *,
-        on_action: Callable[[str], None] | None = None,
-        frames: Callable[[], Sequence[Picture]] | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._pace = Pace(self._transmit, clock)
-        self._id = uuid4().hex  # the page tells pictures apart by it
-        self._number = 0
-        self._picture = picture
-        self._document: Document = document(picture)
-        self._on_action = on_action
-        self._frames = frames
-        super().__init__()
-        self.on_msg(self._message)
-
-    @property
-    def picture(self) -> Picture:
-        """The picture that was shown last."""
-        return self._picture
-
-    def show(self, picture: Picture) -> None:
-        """Show `picture`: at once, or as soon as the pace allows, unless another one follows first."""
-        with self._pace.lock:
-            self._picture = picture
-            self._pace.soon()
-
-    def flush(self) -> None:
-        """Send now what is still waiting for its turn."""
-        self._pace.now()
-
-    def _transmit(self) -> bool:
-        new = document(self._picture)
-        change = patch(self._document, new)
-        if change:
-            self._document = new
-            self._number += 1
-            self.update = {"number": self._number, "patch": change}
-        return bool(change)
-
-    def _whole(self) -> dict[str, object]:
-        with self._pace.lock:
-            return {
-                "id": self._id,
-                "number": self._number,
-                "document": to_json(self._document),
-                "table": say("frame.table"),
-                "interactive": self._on_action is not None,
-            }
-
-    def _message(self, _widget: object, content: Mapping[str, Any], _buffers: object) -> None:
-        if content.get("want") == "whole":
-            with self._pace.lock:
-                self._number += 1
-                self.update = {"number": self._number, "patch": {"whole": to_json(self._document)}}
-        elif "action" in content and self._on_action is not None:
-            self._on_action(str(content["action"]))
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        super().__init__(whole={"document": to_json(document(picture)), "table": say("frame.table")})
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the widget's own formats, and HTML with all frames for a page that has no kernel."""
+        """Return the widget's own formats, and HTML for a page that has no kernel."""
         bundle = super()._repr_mimebundle_(**options)
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         if data is not None:
             data.update(self.without_kernel())
         return bundle
 
-    def without_kernel(self, start: int = 0) -> dict[str, str]:
-        """Return what stands for the picture where no kernel is: a line of text, and HTML that opens at frame `start`
-        and steps through all.
-        """
-        frames = self._frames() if self._frames else [self._picture]
-        text = f"{self._picture.title}. {self._picture.sentence}"
-        return {"text/html": frames_html(frames, start), "text/plain": text}
+    def without_kernel(self) -> dict[str, str]:
+        """Return what stands for the picture where no kernel is: a line of text, and HTML."""
+        text = f"{self.picture.title}. {self.picture.sentence}"
+        return {"text/html": frames_html([self.picture]), "text/plain": text}
 
 
 def frames_html(pictures: Sequence[Picture], start: int = 0) -> str:

@@ -1,4 +1,4 @@
-"""What one event costs a live picture, in bytes to the browser and in time, beside a bare one-trait widget.
+"""What one event costs a stage, in bytes to the browser and in time, beside a bare one-trait widget.
 
 The bare widget of the same run sends a number; what the browser does with either is measured by the browser
 tests. Seconds are printed and never asserted.
@@ -16,10 +16,11 @@ import pytest
 import traitlets
 
 from kubedev.views import samples
-from kubedev.views.live import LivePicture
+from kubedev.views.document import document, to_json
 from kubedev.views.path import path_picture
 from kubedev.views.path_state import DeviceView, MessageView, ResourceView
 from kubedev.views.picture import Picture
+from kubedev.views.stage import Frame, Stage
 from kubedev.views.timeline import Sample, Timeline, timeline_picture
 
 SIZES = (8, 64, 512)
@@ -61,15 +62,19 @@ def events(make: Callable[[int, int], Picture], size: int) -> Iterator[Picture]:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", sorted(PICTURES))
 def test_an_event(name: str, size: int, benchmark: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    live = LivePicture(PICTURES[name](size, 0), clock=count(0, 1).__next__)
+    stage = Stage([Frame(PICTURES[name](size, 0))], clock=count(0, 1).__next__)
     sent: list[int] = []
-    live.observe(lambda change: sent.append(len(json.dumps(change["new"]))), names="update")
+    stage.observe(lambda change: sent.append(len(json.dumps(change["new"]))), names="update")
     following = events(PICTURES[name], size)
-    benchmark(lambda: live.show(next(following)))
-    took = timed(lambda: live.show(next(following)))
+
+    def event() -> None:
+        stage.put(len(stage.frames), [Frame(next(following))])
+
+    benchmark(event)
+    took = timed(event)
     bare, value = Bare(), count(1)
     bare_took = min(timed(lambda: setattr(bare, "value", next(value))) for _ in range(5))
-    whole = len(json.dumps(live.get_state()["whole"]))
+    whole = len(json.dumps(to_json(document(stage.picture))))
     with capsys.disabled():
         print(
             f"\n  {name}, {size} devices: an event {took * 1e3:.2f} ms of Python and {sent[len(sent) // 2]:,} bytes "

@@ -1,15 +1,12 @@
-"""Pictures in a page: recorded frames step without a kernel, and live.js makes the picture that Python meant."""
+"""Pictures in a page: recorded frames step without a kernel, and make the picture that Python meant."""
 
-import json
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from kubedev.views import samples
-from kubedev.views.document import document, patch, to_json
-from kubedev.views.live import frames_html, page_script
+from kubedev.views.live import frames_html
 from kubedev.views.path import path_picture
 from kubedev.views.path_state import PathState
 from kubedev.views.picture import Picture
@@ -108,32 +105,18 @@ def test_patches_applied_by_the_script_make_the_picture_that_python_draws(chromi
     from hypothesis import HealthCheck, given, settings
     from hypothesis import strategies as st
 
-    page = open_page(chromium, "<div id='stage'></div>")
-    page.add_script_tag(content=page_script().replace("export default", "window.live ="), type="module")
-    page.wait_for_function("window.live")
+    page = open_page(chromium, "<div></div>")
 
     @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(path_states(), min_size=2, max_size=4))
     def walk(states: list[PathState]) -> None:
         pictures = [path_picture(state) for state in states]
-        documents = [document(picture) for picture in pictures]
-        steps = [patch(a, b) for a, b in pairwise(documents)]
-        model = json.dumps(
-            {"whole": {"number": 0, "document": to_json(documents[0]), "table": "t"}, "steps": steps}
-        )
+        page.set_content(frames_html(pictures))
+        slider = page.get_by_role("slider", name="History")
+        for at in range(len(pictures)):
+            slider.fill(str(at))
         drawn, wanted = page.evaluate(
-            """([model, wanted]) => {
-                const { whole, steps } = JSON.parse(model);
-                let changed, update;
-                const el = document.createElement('div');
-                const fake = {
-                    get: (name) => (name === 'whole' ? whole : update),
-                    on: (_, callback) => { changed = callback; },
-                    send: () => {},
-                };
-                window.live.initialize({ model: fake });
-                window.live.render({ model: fake, el });
-                steps.forEach((patch, index) => { update = { number: index + 1, patch }; changed(); });
+            """(wanted) => {
                 const keyed = (svg) => [...svg.querySelectorAll(':scope > g')].map((g) => {
                     const place = g.getAttribute('transform') ?? '';
                     g.removeAttribute('transform');
@@ -141,9 +124,9 @@ def test_patches_applied_by_the_script_make_the_picture_that_python_draws(chromi
                 });
                 const other = document.createElement('div');
                 other.innerHTML = wanted;
-                return [keyed(el.querySelector('svg')), keyed(other.querySelector('svg'))];
+                return [keyed(document.querySelector('.kd-stage svg')), keyed(other.querySelector('svg'))];
             }""",
-            [model, inline(pictures[-1])],
+            inline(pictures[-1]),
         )
         assert drawn == wanted
 

@@ -16,7 +16,7 @@ def picture(marks: list[tuple[str, int, str]], rows: list[str]) -> Picture:
 
 
 def apply(doc: JsonDocument, change: JsonPatch) -> JsonDocument:
-    """What live.js does with a patch."""
+    """What picture.js does with a patch."""
     if "whole" in change:
         return change["whole"]
     gone = set(change.get("gone", ()))
