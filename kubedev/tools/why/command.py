@@ -27,9 +27,10 @@ EPILOG = f"""A DUMP is a file, or - for standard input, with what kubectl prints
 
   kubectl get {KINDS} -A -o json > dump.json
 
-A KubeSchedulerConfiguration and a KubeletConfiguration may be among the files, and of a node its
-kubelet_internal_checkpoint or what its PodResources API answers (`kubedev devices --json`). Without a POD all pods are
-listed that wait for a node or were refused by one. Nothing leaves this machine, and nothing is written.
+(and resourceslices,resourceclaims,deviceclasses where devices are claimed). A KubeSchedulerConfiguration and a
+KubeletConfiguration may be among the files, and of a node its kubelet_internal_checkpoint or what its PodResources API
+answers (`kubedev devices --json`). Without a POD all pods are listed that wait for a node or were refused by one.
+Nothing leaves this machine, and nothing is written; `kubedev anonymize` makes a dump that can be shown to others.
 
 exit status: 0 where the pod would be scheduled (of several: all), 1 where not, 2 where the input cannot be used"""
 
@@ -62,7 +63,7 @@ def _parser() -> Parser:
     parser = Parser(
         NAME,
         usage=f"{NAME} [-h] [--json] [--explain] [-f FILE] DUMP [DUMP ...] [[NAMESPACE/]POD]",
-        description="Why a pod is Pending or was refused: in its own words, with the arithmetic and what helps.",
+        description="Why a pod is Pending or was refused: in Kubernetes' own words, and what helps.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -98,13 +98,11 @@ def tried(
     failed: list[Attempt] = []
     for attempt in attempts:
         groups = groups_of(attempt.decision, attempt.world)
-        moves = [
-            *moves_of(attempt.world, attempt.pod, groups),
-            *pods_gone(attempt.world, attempt.pod, groups),
-        ]
+        cheap = sorted(moves_of(attempt.world, attempt.pod, groups), key=lambda move: move.cost)[:TRIES]
+        dear = [*pods_gone(attempt.world, attempt.pod, groups)]
         if not attempt.moves:
-            moves += one_node_more(world, pod)
-        for move in sorted(moves, key=lambda move: move.cost)[:TRIES]:
+            dear += one_node_more(world, pod)
+        for move in (*cheap, *dear):
             made = (*attempt.moves, move)
             before = [set(one.moves) for one in found] + [set(one.moves) for one in failed]
             if set(made) in before or len(set(made)) < len(made):
