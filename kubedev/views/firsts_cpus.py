@@ -23,9 +23,9 @@ def taking() -> First:
     before, after = _after(0), _after(6)
     moments = (
         _board(before, ()),
-        _board(before, ("web", "batch")),
-        _board(after, ("web", "batch", "trainer")),
-        _board(after, ("web", "batch", "trainer"), asks=3),
+        _board(before, ("web",)),
+        _board(after, ("web", "trainer")),
+        _board(after, ("web", "trainer"), asks=3),
     )
     return screen("13", say("first.13.steps").split("|"), moments, still=2)
 

@@ -7,7 +7,9 @@ from typing import Any
 import nbformat
 import pytest
 
+from kubedev.api.podresources import ListPodResourcesRequest, ListPodResourcesResponse
 from kubedev.kubelet.devices import device_manager
+from kubedev.kubelet.pod_resources import answer
 from kubedev.lab import Machine, cpus, numa
 from tests.conftest import ROOT
 from tests.notebooks.exercises import Notebook, answers
@@ -163,6 +165,17 @@ def test_q2_a_cpu_is_not_mounted(lab: Notebook) -> None:
     assert lab.names["called"] == ["gpu"]
 
 
+def test_an_agent_is_told_whose_cpus_are_its_own(lab: Notebook) -> None:
+    lab.run("mount-scene")
+    (kubelet,) = lab.say("lab.state.kubelets.values()")
+    said = answer(kubelet, ListPodResourcesRequest())[1]
+    assert isinstance(said, ListPodResourcesResponse)
+    assert {pod.name: pod.containers[0].cpu_ids for pod in said.pod_resources} == {
+        "trainer": (1, 5),
+        "web": (),
+    }
+
+
 def test_cpus_memory_and_devices_under_one_hint(lab: Notebook, capsys: pytest.CaptureFixture[str]) -> None:
     lab.run("hint-scene", "hint-predict", "hint-run")
     assert facts(lab.run("hint-gap")) == {
@@ -231,9 +244,9 @@ def test_s15_nothing_before_a_question_answers_it() -> None:
     assert not re.search(r"2,6,8|whole core|largest", before["which-predict"])
     assert not re.search(r"Guaranteed|QoS|whole number", before["own-predict"])
     assert "as few" not in before["knob-predict"]
-    assert not re.search(r"cpu\.max|quota", before["mount-predict"])
+    assert not re.search(r"cpu\.max|quota|cgroup", before["mount-predict"])
     assert "torn" not in before["hint-predict"]
-    assert not re.search(r"delete|defaultCpuSet", before["files-predict"])
+    assert not re.search(r"delete|drain|policy.{0,20}differs", before["files-predict"])
 
 
 # Exercises
