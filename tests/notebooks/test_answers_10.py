@@ -136,7 +136,7 @@ def test_a_weight_decides_and_a_widget_of_ones_own_turns_it(lab: Notebook) -> No
 
     def best() -> list[str]:
         return [
-            lab.say(f"scheduling.decide(app, two, scheduling.profile(file % {n})).node_name")
+            lab.say(f"scheduling.decide(service, two, scheduling.profile(weighing % {n})).node_name")
             for n in (1, 2, 3)
         ]
 
@@ -147,9 +147,16 @@ def test_a_weight_decides_and_a_widget_of_ones_own_turns_it(lab: Notebook) -> No
     assert lab.say("mine.value") == 3
 
 
+def test_a_picture_with_knobs_stays_what_it_is_when_later_cells_have_run(lab: Notebook) -> None:
+    lab.run(*(cell for cell in lab.cells if not cell.startswith(("imports", "curve-figure"))))
+    for weight, node in ((1, "cold"), (3, "warm")):
+        lab.say(f"picture.turn(weight={weight})")
+        assert f"{node} has the highest sum" in lab.say("picture.picture.picture.sentence")
+
+
 def test_an_image_counts_by_its_size_and_by_how_many_nodes_have_it(lab: Notebook) -> None:
     lab.run("weights-scene")
-    scores = lab.say("scheduling.decide(app, two).scores.plugins")
+    scores = lab.say("scheduling.decide(service, two).scores.plugins")
     (image,) = (one for one in scores if one.plugin == "ImageLocality")
     (share,) = image.raw["warm"].why
     assert (share.size, share.spread, share.points) == (1400 << 20, 0.5, 700 << 20)
@@ -255,7 +262,9 @@ def test_a_plugin_of_ones_own_is_asked_at_filter_and_score(
     mine = next(one for one in own.scores.plugins if one.plugin == "QuietNodes")
     assert (mine.weight, mine.normalized) == (1, {"n1": 75, "n2": 50, "n3": 25})
     lab.run("own-paste")
-    plugins = lab.say("scheduling.decide(guest, houses, scheduling.profile(file, QuietNodes)).scores.plugins")
+    plugins = lab.say(
+        "scheduling.decide(guest, houses, scheduling.profile(pasted, QuietNodes)).scores.plugins"
+    )
     weights = {one.plugin: one.weight for one in plugins}
     assert weights["QuietNodes"] == 5
     assert not {"ImageLocality", "NodeResourcesBalancedAllocation"} & weights.keys()
