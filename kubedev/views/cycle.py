@@ -20,6 +20,7 @@ __all__ = ["Cycle"]
 _QUEUE, _CYCLE = ("PreEnqueue", "QueueSort"), ("PreFilter", "Filter", "PostFilter", "PreScore", "Score")
 _POINTS = (*_QUEUE, *_CYCLE, "Reserve", "Permit", "PreBind", "Bind", "PostBind")
 _FILTER, _POST_FILTER, _PRE_SCORE, _SCORE, _RESERVE, _PRE_BIND = 3, 4, 5, 6, 7, 9
+_BRIEF = (0, 2, _FILTER, _SCORE, _RESERVE, _POINTS.index("Bind"))
 _NAMED = 12  # so many nodes have a row each; of more, those that were stopped alike share one
 
 
@@ -67,8 +68,8 @@ class Cycle:
         """Whether a filter has stopped the node by now."""
         return 0 < self.stop(node) <= self.asked
 
-    def picture(self, width: float = WIDTH) -> Picture:
-        """Draw it; a raw score opens to its arithmetic."""
+    def picture(self, width: float = WIDTH, brief: bool = False) -> Picture:
+        """Draw it; a raw score opens to its arithmetic. In `brief` some points are left out, and filters' names."""
         scores, asked = self.decision.scores, self._asked()
         heads: list[tuple[str, Part]] = [("", Words("")), (" ", Way(len(self.filters), asked, numbers=True))]
         for one in scores.plugins if scores else ():
@@ -83,8 +84,9 @@ class Cycle:
             f" {say('cycle.silent', count=silent)}" if silent else ""
         )
         facts = Facts(table("cycle", "node plugin reason sum", map(self._fact, self.nodes)))
-        line = Pipeline([self._point(n) for n in range(len(_POINTS))], self.point)
-        sheet = Card("", Sheet(heads, list(self._rows()), last), Words(legend, "muted"))
+        points = [n for n in range(len(_POINTS)) if not brief or n in _BRIEF]
+        line = Pipeline([self._point(n) for n in points], points.index(self.point))
+        sheet = Card("", Sheet(heads, list(self._rows()), last), *([] if brief else [Words(legend, "muted")]))
         title = say("cycle.title", pod=self.decision.pod.name)
         return picture(title, self._sentence(), Column(facts, line, sheet), width)
 

@@ -61,7 +61,7 @@ def scheduled() -> First:
     default = default_framework()
     some = Framework(tuple(plugin for plugin in default.plugins if plugin.name in _SOME))
     seen = [moment for moment in _cycle(some, 5) if moment.point in (0, 3, 6, 7)]
-    frames = tuple(moment.picture(WIDTH) for moment in seen)
+    frames = tuple(moment.picture(WIDTH, brief=True) for moment in seen)
     return First(frames, len(frames) - 1, say("first.10.alt"))
 
 

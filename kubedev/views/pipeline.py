@@ -57,11 +57,11 @@ class Pipeline(Part):
                 places = {
                     n: left + (each + spare) / 2 for n, left, each in zip(row, lefts, wide, strict=False)
                 }
-                yield from self._row(places, y + _ROW * k, key)
+                yield from self._row(places, y + _ROW * k, x + width, key)
 
         return Block(_ROW * len(rows), draw)
 
-    def _row(self, places: dict[int, float], y: float, key: str) -> Iterator[Mark]:
+    def _row(self, places: dict[int, float], y: float, right: float, key: str) -> Iterator[Mark]:
         line, ends = y + 34, (min(places.values()), max(places.values()))
         yield Line(f"{key}/{min(places)}/line", ((ends[0], line), (ends[1], line)), "rule")
         if (gone := [at for n, at in places.items() if n <= self.now]) and gone[-1] > gone[0]:
@@ -69,7 +69,8 @@ class Pipeline(Part):
         for n, at in places.items():
             stop, name = self.stops[n], f"{key}/{n}"
             if n == 0 or stop.group != self.stops[n - 1].group:
-                yield word(f"{name}/group", at - 7, y + 14, stop.group, anchor="start")
+                start = min(at - 7, right - text_width(stop.group))
+                yield word(f"{name}/group", start, y + 14, stop.group, anchor="start")
             passed = n <= self.now and not stop.skipped
             yield Dot(f"{name}/dot", at, line, 6 if n == self.now else 5, "accent" if passed else "edge")
             if n != self.now and not passed:
