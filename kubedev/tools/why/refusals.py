@@ -24,7 +24,7 @@ class Reason:
     lab: str = ""
 
 
-ALLOCATE, MERGE, FITS = "04-allocate", "06-numa-merge", "09-fits"
+ALLOCATE, MERGE, FITS, CPUS = "04-allocate", "06-numa-merge", "09-fits", "13-cpus-are-not-devices"
 REASONS: Mapping[str, Reason] = {
     "UnexpectedAdmissionError": Reason(
         "the kubelet could not allocate what the pod asks for, although the scheduler had counted it as free",
@@ -41,6 +41,7 @@ REASONS: Mapping[str, Reason] = {
         "the CPU manager's option full-pcpus-only gives whole cores only, and the pod's number of CPUs is not a "
         "multiple of the threads of a core, or too few whole cores are free",
         "cpuManagerPolicyOptions, and the container's CPU request",
+        CPUS,
     ),
     "OutOf": Reason(
         "the kubelet counted again, over the pods that it has itself, and there was not enough: somebody else took it "
