@@ -37,9 +37,12 @@ class LabServer:
         self.mark = uuid4().hex
         self.folder = notebook.parent if notebook else Path()
         command = command or (sys.executable, "-m", "kubedev")
+        settings = home.with_name(f"{home.name}-settings")
+        settings.mkdir(parents=True, exist_ok=True)
+        (settings / "jupyter_lab_config.json").write_text('{"LabApp": {"expose_app_in_browser": true}}')
         self.process = subprocess.Popen(
             [*command, "lab", *([str(notebook)] if notebook else []), "--no-browser", *arguments],
-            env={**private_environment(home), MARK: self.mark},
+            env={**private_environment(home), MARK: self.mark, "JUPYTER_CONFIG_PATH": str(settings)},
             cwd=cwd,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

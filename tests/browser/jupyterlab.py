@@ -72,6 +72,10 @@ class LabPage:
                 break
         self.page.wait_for_function(_ALL_RAN, arg=SHOWN, timeout=timeout * 1000)
 
+    def settle(self) -> None:
+        """Wait until the kernel has dealt with all that was sent to it, and the page with what came of that."""
+        self.page.evaluate(_SETTLED)
+
     def output(self, cell: int) -> Locator:
         """What the n-th code cell shows, from 0."""
         return self.page.locator(f"{SHOWN} .jp-CodeCell").nth(cell).locator(".jp-Cell-outputWrapper")
@@ -82,5 +86,10 @@ _BEGAN = r"""(notebook) => [...document.querySelectorAll(`${notebook} .jp-CodeCe
 _ALL_RAN = r"""(notebook) => {
   const cells = [...document.querySelectorAll(`${notebook} .jp-CodeCell`)];
   return cells.length && cells.every(cell => /\[\d+\]/.test(cell.querySelector(".jp-InputPrompt").textContent));
+}"""
+# Kernel and page take messages one after another: when this one's answer is here, all before it have been dealt with.
+_SETTLED = """async () => {
+  await window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestKernelInfo();
+  await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
 }"""
 OpenLab = Callable[..., LabPage]

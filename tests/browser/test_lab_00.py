@@ -1,4 +1,7 @@
-"""Lab 00 in JupyterLab: every button of its last picture, its exercise, and wrong input, in light and dark."""
+"""Lab 00 in JupyterLab: every button of its last picture, its exercise, and wrong input.
+
+It is done in the light theme, and looked at in both.
+"""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +10,7 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.jupyterlab import LabPage
+from tests.browser.jupyterlab import LabPage, Theme
 from tests.browser.looks import PALE
 from tests.browser.panel import SECONDS, CellPage, PanelPage
 from tests.conftest import ROOT
@@ -17,12 +20,12 @@ LAB = "00-one-pod-one-gpu.ipynb"
 SCENE, CHECK = "exercise-scene", "exercise-check"
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
-def lab(request: pytest.FixtureRequest, chromium: Browser, lab_server: LabServer) -> Iterator[LabPage]:
+@pytest.fixture(scope="module")
+def lab(chromium: Browser, lab_server: LabServer) -> Iterator[LabPage]:
     """The lab, with all its cells run once; afterwards the page's console shows no error of ours."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     lab = LabPage(context.new_page(), lab_server)
-    lab.open(LAB, request.param)
+    lab.open(LAB, "light")
     lab.run_all(timeout=180)
     yield lab
     context.close()
@@ -226,8 +229,11 @@ def test_u11_a_cell_run_three_times_makes_one_pod_a_click(cells: CellPage, panel
 
 
 def test_u12_text_stands_out_in_both_themes(lab: LabPage, panel: PanelPage) -> None:
-    panel.root.scroll_into_view_if_needed()
-    assert panel.page.evaluate(PALE, ".kd-theatre") == []
+    themes: tuple[Theme, ...] = ("dark", "light")
+    for theme in themes:
+        lab.turn(theme)
+        panel.root.scroll_into_view_if_needed()
+        assert panel.page.evaluate(PALE, ".kd-theatre") == []
 
 
 def test_u13_a_device_is_told_by_shape_and_word_too(panel: PanelPage) -> None:

@@ -28,16 +28,10 @@ class Reader(CellPage):
         super().__init__(lab.page, ROOT / "labs" / f"{name}.ipynb")
         self.lab, self.name, self.theme = lab, name, theme
 
-    def write(self, cell_id: str, source: str) -> None:
-        """Write a cell anew."""
-        self.cell(cell_id).locator(".cm-content").click()
-        self.page.keyboard.press("Control+a")
-        self.page.keyboard.insert_text(source)
-
     def idle(self) -> None:
         """Wait until what was pressed has reached the kernel, and its answer the page."""
         self.page.wait_for_timeout(150)
-        self.page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=SECONDS)
+        self.lab.settle()
 
     def pale(self, cell_id: str) -> list[str]:
         """The texts of what a cell shows that do not stand out."""
@@ -106,7 +100,7 @@ def _still(reader: Reader, panel: Locator) -> str:
     """The picture once it has stopped changing."""
     before, now = "", str(panel.evaluate(_PICTURE))
     while now != before:
-        reader.page.wait_for_timeout(300)
+        reader.idle()
         before, now = now, str(panel.evaluate(_PICTURE))
     return now
 
@@ -117,6 +111,7 @@ def _becomes(reader: Reader, panel: Locator, same: str, picture: str, millisecon
         f"([panel, picture]) => ({_PICTURE})(panel) {same} picture",
         arg=[panel.element_handle(), picture],
         timeout=milliseconds,
+        polling=50,
     )
 
 
@@ -148,7 +143,7 @@ def _changes(reader: Reader, panel: Locator, knob: Locator) -> bool:
     for _ in _positions(knob):
         if not changed:
             with contextlib.suppress(TimeoutError):
-                _becomes(reader, panel, "!==", before, 2000)
+                _becomes(reader, panel, "!==", before, 5000)
                 changed = True
         _whole(reader, panel)
     return changed

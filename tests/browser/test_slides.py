@@ -1,7 +1,8 @@
 """Slides, opened from disk and without a network: nothing is empty, cut off or small, and the pictures step."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,15 +21,21 @@ SIZES = [(1280, 720), (1920, 1080)]
 
 
 @pytest.fixture(scope="module")
-def deck(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def decks(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """The slides of a lab, made once."""
+    return cache(lambda lab: make(lab, tmp_path_factory.mktemp("slides")))
+
+
+@pytest.fixture(scope="module")
+def deck(decks: Callable[[Path], Path]) -> Path:
     """The slides of lab 00."""
-    return make(LABS[0], tmp_path_factory.mktemp("slides"))
+    return decks(LABS[0])
 
 
 @pytest.fixture(scope="module", params=LABS, ids=lambda path: path.stem)
-def any_deck(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def any_deck(request: pytest.FixtureRequest, decks: Callable[[Path], Path]) -> Path:
     """The slides of each lab."""
-    return make(request.param, tmp_path_factory.mktemp("slides"))
+    return decks(request.param)
 
 
 class Slides:

@@ -500,7 +500,7 @@ def test_r9_a_signal_at_any_moment_leaves_nothing(place: Place, command: str, nu
     for moment in range(10):
         process = place.start(command, lab.name, *more)
         handed_over(process)
-        time.sleep(moment * 0.6)
+        time.sleep(moment * 0.3)
         out, _ = ended_by(process, number, patience=PATIENCE)
         assert process.returncode in (0, 130, -number)
         assert out.strip().splitlines()[-1:] in ([], ["Stopped by you."], ["Stopped."]) or command == "lab"

@@ -140,6 +140,12 @@ def test_run_ends_with_zero_where_all_labs_work(write: Write) -> None:
     assert kubedev_command("run", write("00-good", "print(1)")).returncode == 0
 
 
+def test_no_command_compiles_a_grammar_before_it_begins() -> None:
+    source = "import sys, kubedev.tools.lab, kubedev.tools.slides; print('lark' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert ran.stdout == "False\n", ran.stderr
+
+
 def test_run_refuses_an_unknown_lab() -> None:
     ran = kubedev_command("run", "77")
     assert ran.returncode == 2
