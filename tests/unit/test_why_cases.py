@@ -54,9 +54,8 @@ def test_b53_a_request_larger_than_any_node_is_called_so_and_nobody_goes_for_it(
     assert set(causes(told).values()) == {"too small"}
     assert sums(told) == [f"{GPU}: requested 8 > free 0 (allocatable 4 - requested 4)"]
     assert not told["preemption"]["helps"]
-    assert remedies(told) == {
-        f"a smaller request: {GPU} 4 instead of 8 and 1 pod gone from node n1: default/low-n1": "n1"
-    }
+    assert remedies(told) == {f"a smaller request: {GPU} 4 instead of 8": "n1"}
+    assert told["remedies"][0]["evicts"] == [{"pod": "default/low-n1", "priority": 0}]
 
 
 def leaving(name: str, on: str, **requests: str) -> Values:
@@ -269,12 +268,14 @@ def test_a_skew_is_told_with_its_numbers(tmp_path: Path) -> None:
     for one in web:
         one["metadata"]["labels"] = {"app": "web"}
     told = explain(dump(tmp_path, *zones, *web))
-    skew = (
-        "zone=a has 1 such pods, with this one 2; the domain with the fewest has 0: a skew of 2 > maxSkew 1"
-    )
+    skew = "zone=a has 1 such pod, with this one 2; the domain with the fewest has 0: a skew of 2 > maxSkew 1"
     assert skew in details(told)
     found = remedies(told)
     assert found["a toleration of the taint down:NoSchedule"] == "c"
+    assert "zone=c has 0; of it count c, and c have a taint" in "".join(details(told))
+    assert found["the taint down:NoSchedule taken off node c"] == "c"
+    how = {move["how"] for one in told["remedies"] for move in one["moves"]}
+    assert "kubectl taint node c down:NoSchedule-" in how
     assert "its topology spread counted over the nodes that it tolerates" in found
 
 
@@ -308,7 +309,16 @@ def test_a_claim_that_is_not_there_is_told_before_any_node_is_looked_at(tmp_path
     told = explain(dump(tmp_path, node("a"), node("b"), claim, pod("p", spec={"volumes": [volume]})))
     assert told["message"].startswith('0/2 nodes are available: persistentvolumeclaim "dta" not found.')
     assert [group["count"] for group in told["groups"]] == [2]
-    assert details(told) == ["there is no claim dta in default, only data"]
+    assert details(told) == [
+        "there is no claim dta in default: create it, or name one that is there: data",
+        "with claimName: data the scheduler says: 0/2 nodes are available: pod has unbound immediate "
+        "PersistentVolumeClaims.",
+    ]
+    volume_of = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": {}}
+    bound = {**claim, "spec": {"volumeName": "pv"}}
+    bound["metadata"] = {**claim["metadata"], "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+    told = explain(dump(tmp_path, node("a"), bound, volume_of, pod("p", spec={"volumes": [volume]})))
+    assert remedies(told) == {"claimName: data in place of dta, which is not there": "a"}
 
 
 def test_a_request_that_two_changes_together_make_fit(tmp_path: Path) -> None:

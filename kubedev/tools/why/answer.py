@@ -9,6 +9,7 @@ from kubedev.api.requests import compute_pod_resource_request
 from kubedev.cluster.conditions import GATED
 from kubedev.scheduler.cycle import Decision, Outcome
 from kubedev.scheduler.plugins.fits import InsufficientResource
+from kubedev.scheduler.plugins.node_ports import host_ports
 from kubedev.scheduler.queue.queued_pod import key_of
 from kubedev.scheduler.status import Status
 from kubedev.tools.why.amounts import amounts, sum_that_does_not_work_out
@@ -19,6 +20,7 @@ from kubedev.tools.why.missing import missing_kinds
 from kubedev.tools.why.refusals import Refusal, refusal_of
 from kubedev.tools.why.remedies import Remedy, preemption_of, remedies_of
 from kubedev.tools.why.waking import events_waited_for
+from kubedev.tools.why.words import port_of
 from kubedev.tools.why.world import World
 
 __all__ = ["VERSION", "answer", "explained"]
@@ -76,6 +78,8 @@ def explained(dump: Dump, world: World, asked: Asked, every_node: bool, brief: b
         "pod": key_of(pod),
         "same": list(asked.more),
         "requests": dict(amounts(compute_pod_resource_request(pod))),
+        "host_ports": [port_of(port) for port in host_ports(pod)],
+        "priority": pod.priority or 0,
         "scheduled": False,
         "state": "pending",
         "node": "",
@@ -187,9 +191,14 @@ def of_remedy(remedy: Remedy) -> Values:
     return {
         "moves": [{"kind": move.kind, "what": move.what, "how": move.how} for move in remedy.moves],
         "node": remedy.node,
+        "evicts": victims_of(remedy.victims),
         "wakes": remedy.wakes,
         "why": remedy.woken_by,
     }
+
+
+def victims_of(pods: Iterable[Pod]) -> list[Values]:
+    return [{"pod": key_of(one), "priority": one.priority or 0} for one in pods]
 
 
 def of_preemption(decision: Decision) -> Values | None:
@@ -197,7 +206,6 @@ def of_preemption(decision: Decision) -> Values | None:
     found = preemption_of(decision)
     if found is None:
         return None
-    victims = [{"pod": key_of(one), "priority": one.priority or 0} for one in found.victims]
     chosen = next((one for one in found.candidates if one.node_name == found.node_name), None)
     counts: dict[str, int] = {}
     for trial in found.trials:
@@ -208,7 +216,7 @@ def of_preemption(decision: Decision) -> Values | None:
         "priority": decision.pod.priority or 0,
         "not_eligible": found.not_eligible,
         "node": found.node_name,
-        "victims": victims,
+        "victims": victims_of(found.victims),
         "budgets_broken": chosen.num_pdb_violations if chosen else 0,
         "candidates": len(found.candidates),
         "chosen_by": found.rounds[-1].criterion if found.rounds else "",
@@ -233,7 +241,7 @@ def of_refusal(refusal: Refusal) -> Values:
         "settings": list(refusal.settings),
         **{
             name: getattr(refusal, name)
-            for name in ("reason", "message", "means", "detail", "next", "lab", "now")
+            for name in ("reason", "message", "means", "detail", "next", "lab", "now", "replacement")
         },
         "figures": [{name: getattr(figure, name) for name in figure.__slots__} for figure in refusal.figures],
         "holders": list(map(of_holder, refusal.holders)),

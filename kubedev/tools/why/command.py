@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         progress.clear()
         return told(NAME, str(error), 2)
     progress.clear()
-    _print(found, options.json, brief)
+    _print(found, options.json, brief, options.explain)
     gc.freeze()  # what is left is not looked through once more at the end of the process
     return 0 if all(pod["scheduled"] for pod in found["pods"]) else 1
 
@@ -69,7 +69,11 @@ def _parser() -> Parser:
     )
     parser.add_argument("arguments", nargs="+", metavar="DUMP", help="files, or -, and at last a pod")
     parser.add_argument("-f", dest="manifest", metavar="FILE", help="ask about a pod that is not there yet")
-    parser.add_argument("--explain", action="store_true", help="say what every single node answers")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="say what every single node answers, and what would wake the pod",
+    )
     parser.add_argument(
         "--json", action="store_true", help="print JSON (kubedev/tools/why/FORM.md describes it)"
     )
@@ -97,12 +101,12 @@ def _asked(dump: Dump, name: str, manifest: str | None) -> list[Asked]:
     return [asked_by_name(dump, name)] if name else all_waiting(dump)
 
 
-def _print(found: dict[str, Any], as_json: bool, listed: bool) -> None:
+def _print(found: dict[str, Any], as_json: bool, listed: bool, explain: bool) -> None:
     if as_json:
         print(json_line(found, indent=2))
         return
     coloured = is_terminal(1) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    for line in lines_of(found, coloured, listed):
+    for line in lines_of(found, coloured, listed, explain):
         print(line if coloured else visible(line))
 
 

@@ -1,6 +1,6 @@
 """Which nodes refuse a pod for which reason, how far the closest of them is from taking it, and what holds it there."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubedev.api.names import PODS
@@ -25,6 +25,9 @@ class Cause:
     kind: str
 
 
+TOLD_OF_EACH = ("InterPodAffinity", "NodePorts", "PodTopologySpread")
+"""Plugins whose refusals have another story on each node, and on how many of them it is told."""
+TOLD = 4
 Kind = tuple[str, tuple[str, ...], tuple[Cause, ...]]
 
 
@@ -42,7 +45,8 @@ class Group:
     """Nodes that refuse the pod in the same words, for the same causes.
 
     `closest` is the one that lacks the least, with the sums that do not work out there and who holds what is
-    missing, largest first. `taint` is the one that is not tolerated; `details` are sentences about the closest node.
+    missing, largest first. `taint` is the one that is not tolerated; `details` are sentences about the closest node, or
+    about the first ones where other pods are in the way.
     """
 
     plugin: str
@@ -104,8 +108,16 @@ def group(
         sums,
         tuple(holders(info, (lack.resource_name for lack in sums))),
         next((why for why in status.why if isinstance(why, Taint)), None),
-        tuple(details_of(world, pod, info, status)),
+        tuple(told(world, pod, members if plugin in TOLD_OF_EACH else [(info, status)])),
     )
+
+
+def told(world: World, pod: Pod, members: Sequence[tuple[NodeInfo, Status]]) -> Iterator[str]:
+    """Sentences about the first of these nodes, each once."""
+    first = members[:TOLD]
+    yield from dict.fromkeys(line for info, status in first for line in details_of(world, pod, info, status))
+    if len(members) > TOLD:
+        yield f"and so on, on {len(members) - TOLD} nodes more"
 
 
 def lacks_of(status: Status) -> tuple[InsufficientResource, ...]:

@@ -1,8 +1,9 @@
 """Labels that would let a pod onto a node."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
-from kubedev.api.objects import Pod
+from kubedev.api.objects import Node, Pod
 from kubedev.api.selectors import Affinity
 from kubedev.api.values import replace
 from kubedev.tools.why.groups import Group
@@ -32,34 +33,41 @@ def label_moves(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator[M
             continue
         written = " ".join(f"{key}={value}" for key, value in added.items())
         yield Move(
-            10 + 5 * len(added),
+            15 + 5 * len(added),
             "label",
             f"the label {written} on node {name}",
             f"kubectl label node {name} {written}{' --overwrite' if set(added) & set(info.node.labels) else ''}",
-            lambda name=name, labels={**info.node.labels, **added}: node_changed(  # type: ignore[misc]
-                world, pod, name, labels=labels
-            ),
+            node_changed(name, partial(labelled, added=added)),
         )
     for key, value in (pod.node_selector or {}).items():
-        rest = {other: wanted for other, wanted in (pod.node_selector or {}).items() if other != key}
         yield Move(
             25,
             "selector",
             f"no `{key}: {value}` in its nodeSelector",
             "a new pod: the nodeSelector cannot be changed in one that is there",
-            lambda rest=rest: pod_changed(world, pod, replace(pod, node_selector=rest)),  # type: ignore[misc]
+            pod_changed(partial(unselected, key=key)),
             anew=True,
         )
     if pod.affinity and pod.affinity.node_affinity and pod.affinity.node_affinity.required:
-        without = replace(pod, affinity=without_required(pod))
         yield Move(
             28,
             "node affinity preferred",
             "its node affinity preferred, not required",
             "a new pod with preferredDuringSchedulingIgnoredDuringExecution in place of required...",
-            lambda: pod_changed(world, pod, without),
+            pod_changed(lambda pod: replace(pod, affinity=without_required(pod))),
             anew=True,
         )
+
+
+def labelled(node: Node, added: Mapping[str, str]) -> dict[str, object]:
+    """The node's labels with these."""
+    return {"labels": {**node.labels, **added}}
+
+
+def unselected(pod: Pod, key: str) -> Pod:
+    """The pod without a line of its nodeSelector."""
+    rest = {other: value for other, value in (pod.node_selector or {}).items() if other != key}
+    return replace(pod, node_selector=rest)
 
 
 def without_required(pod: Pod) -> Affinity | None:

@@ -1,7 +1,7 @@
 """The answer as lines for people; colours only where they are asked for."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kubedev.tools.why.amounts import amount
@@ -17,8 +17,8 @@ MOST_HOLDERS, MOST_NAMES = 4, 4
 class Lines:
     """Writes lines."""
 
-    def __init__(self, coloured: bool) -> None:
-        self._coloured = coloured
+    def __init__(self, coloured: bool, explain: bool) -> None:
+        self._coloured, self._explain = coloured, explain
 
     def ink(self, text: str, colour: str) -> str:
         """A text in a colour."""
@@ -90,7 +90,7 @@ class Lines:
             yield from self.refused(pod["refusal"])
         elif pod["scheduled"]:
             yield f"{name} {self.ink('would be scheduled', 'good')} on {pod['node']}"
-            best = f"; the best score is {pod['score']}" if "score" in pod else ""
+            best = f"; the best score is {pod['score']}" if "score" in pod and self._explain else ""
             yield f"  {nodes(pod['feasible'])} of those that were looked at would do{best}"
             yield from self.condition(pod, whole)
         else:
@@ -104,13 +104,14 @@ class Lines:
         """Why one pod has no node."""
         yield f"  {pod['message']}"
         yield from self.condition(pod, whole)
-        asks = ", ".join(f"{key} {amount(key, number)}" for key, number in pod["requests"].items())
-        yield f"  it asks for {asks or 'nothing'}"
+        asks = [f"{key} {amount(key, number)}" for key, number in pod["requests"].items()]
+        asks += [f"host port {port}" for port in pod["host_ports"]]
+        yield f"  it asks for {', '.join(asks) or 'no resources'}"
         if "remedies" in pod:
             yield from self.part("Why", [line for group in pod["groups"] for line in self.group(group)])
-            yield from self.remedies(pod["remedies"])
+            yield from self.remedies(pod)
         if pod.get("preemption"):
-            yield from self.part("Preemption", self.preemption(pod["preemption"]))
+            yield from self.part("Preemption", self.preemption(pod["preemption"], pod))
         if "queue" in pod:
             yield from self.part("The queue", self.queue(pod["queue"]))
         yield from self.part("Every node", map(one_node, pod.get("nodes", ())))
@@ -146,8 +147,9 @@ class Lines:
             if there:
                 yield f"    {name} is held there by {some(list(map(holder, there)), MOST_HOLDERS)}"
 
-    def remedies(self, remedies: Sequence[Values]) -> Iterator[str]:
+    def remedies(self, pod: Values) -> Iterator[str]:
         """What would make it fit."""
+        remedies = pod["remedies"]
         yield ""
         if not remedies:
             yield self.ink(
@@ -158,17 +160,23 @@ class Lines:
         yield self.ink("What would make it fit (each tried by the scheduler), cheapest first", "bold")
         for number, one in enumerate(remedies, 1):
             what = " and ".join(move["what"] for move in one["moves"])
-            yield f"  {number}. {what}{self.ink(' -> ' + one['node'], 'good')}"
+            then = f"; it would then evict {evicted(one, pod)}" if one["evicts"] else ""
+            new = any(move["kind"] == "node more" for move in one["moves"]) and not self._explain
+            where = "" if one["evicts"] or new else self.ink(f" -> {one['node']}", "good")
+            yield f"  {number}. {what}{then}{where}"
             for move in one["moves"]:
                 if move["kind"] not in ("pods gone", "node more"):
                     yield f"       {move['how']}"
             if not one["wakes"] and one["why"]:
                 yield "       it is not woken by that, and tried again within five minutes"
 
-    def preemption(self, found: Values) -> Iterator[str]:
+    def preemption(self, found: Values, pod: Values) -> Iterator[str]:
         """What preemption would do."""
         if found["not_eligible"]:
             yield f"  The pod may not preempt others: {found['not_eligible']}"
+            for one in pod["remedies"]:
+                if one["evicts"] and [move["kind"] for move in one["moves"]] == ["preemption policy"]:
+                    yield f"  With {one['moves'][0]['what']} it would evict {evicted(one, pod)}."
         elif found["helps"]:
             victims = [f"{one['pod']} (priority {one['priority']})" for one in found["victims"]]
             yield f"  It helps: on {found['node']} would go {some(victims, 8)}."
@@ -190,12 +198,14 @@ class Lines:
 
     def queue(self, found: Values) -> Iterator[str]:
         """What would wake the pod."""
-        for plugin, events in found["events"].items():
+        for plugin, events in found["events"].items() if self._explain else ():
             yield f"  {plugin} waits for: {waits_for(events)}"
         if "SchedulingGates" in found["events"]:
-            yield "  Nothing else has it tried, not even the passing of time."
-        else:
+            yield "  Nothing but the end of its gates has it tried, not even the passing of time."
+        elif self._explain:
             yield "  Then it is tried after its back-off (1 s, doubled up to 10 s); otherwise after five minutes."
+        else:
+            yield "  It is tried again when something changes that may help, and otherwise after five minutes."
 
     def refused(self, refusal: Values) -> Iterator[str]:
         """A kubelet's refusal."""
@@ -222,18 +232,46 @@ class Lines:
             yield f"  {name} is held by {some(there, MOST_HOLDERS)}"
         if refusal["settings"]:
             yield f"  The kubelet is set up with {', '.join(refusal['settings'])}"
-        if refusal["now"] is not None:
-            would = f"say: {refusal['now']}" if refusal["now"] else "take the pod"
-            yield f"  Counted again over what the dump has, the kubelet would {would}"
+        yield from self.anew(refusal)
         yield f"  Look next at {refusal['next']}."
         if refusal["lab"]:
             yield f"  The lab that shows it: kubedev lab {refusal['lab'].partition('-')[0]}"
         yield "  A refused pod stays as it is: it has to be deleted, and made anew by whoever owns it."
 
+    def anew(self, refusal: Values) -> Iterator[str]:
+        """What would become of the same pod, made anew."""
+        short = [
+            one for one in refusal["figures"] if one["asked"] > (one["allocatable"] or 0) - one["requested"]
+        ]
+        for one in short if refusal["now"] else ():
+            yield f"  {one['resource']}: {room(one)}"
+        if refusal["now"] and not short:
+            yield f"  Asked again now, this kubelet would say: {refusal['now']}"
+        elif refusal["now"] == "":
+            yield "  Asked again now, this kubelet would take the pod, as far as the dump tells"
+        if refusal["replacement"] is not None:
+            goes = f"go to {refusal['replacement']}" if refusal["replacement"] else "stay Pending"
+            yield f"  A replacement would {goes}, as the scheduler counts now."
 
-def lines_of(found: Values, coloured: bool, listed: bool) -> list[str]:
-    """The answer's lines."""
-    lines = Lines(coloured)
+
+def room(figure: Values) -> str:
+    """`3 healthy - 2 held = 1 free < 2 asked`."""
+    name, given = figure["resource"], figure["allocatable"] or 0
+    what = "healthy" if "/" in name else "allocatable"
+    free = max(given - figure["requested"], 0)
+    told = [amount(name, number) for number in (given, figure["requested"], free, figure["asked"])]
+    return f"{told[0]} {what} - {told[1]} held = {told[2]} free < {told[3]} asked"
+
+
+def evicted(remedy: Values, pod: Values) -> str:
+    """`default/h (priority 5 < 10) on a`."""
+    victims = [f"{one['pod']} (priority {one['priority']} < {pod['priority']})" for one in remedy["evicts"]]
+    return f"{some(victims, 8)} on {remedy['node']}"
+
+
+def lines_of(found: Values, coloured: bool, listed: bool, explain: bool = False) -> list[str]:
+    """The answer's lines; with `explain` what the queue waits for, and scores, too."""
+    lines = Lines(coloured, explain)
     return list(lines.listed(found) if listed else lines.whole(found))
 
 

@@ -1,6 +1,6 @@
 """Kinds of objects that are not in a dump, and what cannot be said without them about the pods that are asked about."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubedev.api.objects import Pod
@@ -8,33 +8,48 @@ from kubedev.tools.why.dump import Dump
 
 __all__ = ["missing_kinds"]
 
+RESOURCES: Mapping[str, str] = {
+    "PersistentVolumeClaim": "pvc",
+    "PersistentVolume": "pv",
+    "StorageClass": "sc",
+    "CSINode": "csinodes",
+    "ResourceClaim": "resourceclaims",
+    "ResourceSlice": "resourceslices",
+    "DeviceClass": "deviceclasses",
+    "Namespace": "namespaces",
+    "PodDisruptionBudget": "pdb",
+    "Service": "services",
+    "ReplicaSet": "rs",
+}
+"""What kubectl calls these kinds."""
+
 
 def missing_kinds(dump: Dump, pods: Sequence[Pod], answers: Sequence[dict[str, Any]]) -> Iterator[str]:
     """A sentence for each kind that matters here and of which there is no object."""
 
     def absent(*kinds: str) -> str:
-        return ", ".join(kind for kind in kinds if kind not in dump.objects)
+        return ",".join(RESOURCES[kind] for kind in kinds if kind not in dump.objects)
 
     if pods and not dump.nodes:
         yield "there is no Node in the dump: its figures are not known"
-    if any(has_claims(pod) for pod in pods) and (
-        kinds := absent("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode")
-    ):
-        yield f"there is no {kinds} in the dump: what the pod's claims need is not known without"
+    if any(has_claims(pod) for pod in pods):
+        if kinds := absent("PersistentVolumeClaim", "PersistentVolume", "StorageClass"):
+            yield f"add {kinds} to the dump; until then what the pod's claims need is not known"
+        if kinds := absent("CSINode"):
+            yield f"add {kinds} to the dump; until then attach limits are not checked"
     if any(pod.resource_claims for pod in pods) and (
         kinds := absent("ResourceClaim", "ResourceSlice", "DeviceClass")
     ):
-        yield f"there is no {kinds} in the dump: what the pod's resource claims need is not known without"
-    if any(selects_namespaces(pod) for pod in pods) and absent("Namespace"):
-        yield "there is no Namespace in the dump: a namespaceSelector matches none"
-    if any(answer.get("preemption") and answer["preemption"]["helps"] for answer in answers) and absent(
-        "PodDisruptionBudget"
-    ):
-        yield "there is no PodDisruptionBudget in the dump: whether preemption would break one is not known"
+        yield f"add {kinds} to the dump; until then what the pod's resource claims need is not known"
+    if any(selects_namespaces(pod) for pod in pods) and (kinds := absent("Namespace")):
+        yield f"add {kinds} to the dump; until then a namespaceSelector matches none"
+    preempts = any(answer.get("preemption") and answer["preemption"]["helps"] for answer in answers)
+    if preempts and (kinds := absent("PodDisruptionBudget")):
+        yield f"add {kinds} to the dump; until then it is not known whether preemption would break one"
     spread = any(not pod.topology_spread_constraints and pod.owner_references for pod in pods)
     scheduled = any(answer["state"] == "pending" and answer["scheduled"] for answer in answers)
     if spread and scheduled and (kinds := absent("Service", "ReplicaSet")):
-        yield f"there is no {kinds} in the dump: of several nodes that fit, another one may be chosen"
+        yield f"add {kinds} to the dump; until then another one may be chosen of several nodes that fit"
 
 
 def has_claims(pod: Pod) -> bool:

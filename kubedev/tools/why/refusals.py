@@ -110,7 +110,8 @@ class Figure:
 class Refusal:
     """Why a kubelet has no room for a pod, `now` as the kubelet would answer today; empty if it would take the pod.
 
-    `settings` are those of a kubelet configuration that was given.
+    `replacement` is where the scheduler would send the same pod made anew; empty if it would stay Pending, None if that
+    is not known. `settings` are those of a kubelet configuration that was given.
     """
 
     reason: str
@@ -123,6 +124,7 @@ class Refusal:
     figures: tuple[Figure, ...] = ()
     holders: tuple[Holder, ...] = ()
     now: str | None = None
+    replacement: str | None = None
     settings: tuple[str, ...] = ()
 
 
@@ -136,6 +138,9 @@ def refusal_of(dump: Dump, world: World, pod: Pod) -> Refusal:
     info = world.node(pod.node_name)
     if info is None:
         return refusal
+    anew = replace(pod, uid=f"{pod.uid}/anew", phase="", reason="", message="", node_name="", conditions=())
+    sent = world.decide(anew).node_name if world.framework(anew).pre_enqueue(anew).is_success else ""
+    refusal = replace(refusal, replacement=sent)
     asked = amounts(compute_pod_resource_request(pod))
     if pod.reason.startswith("OutOf") and pod.reason.removeprefix("OutOf") == PODS:
         asked = {**asked, PODS: 1}

@@ -1,55 +1,72 @@
 """What would make a pod fit, cheapest first: each is tried out by the scheduler, and what fails is left out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 
 from kubedev.api.objects import Pod
-from kubedev.api.requests import Resource
-from kubedev.api.selectors import Taint
 from kubedev.api.values import replace
 from kubedev.scheduler.cycle import Decision, Outcome
-from kubedev.scheduler.diagnosis import NodeToStatus
-from kubedev.scheduler.node_info import NodeInfo
-from kubedev.scheduler.plugins.topology.spread_constraints import HOSTNAME
-from kubedev.scheduler.preemption.post_filter import FailedCycle
-from kubedev.scheduler.preemption.preemption import DefaultPreemption, Preemption
-from kubedev.scheduler.queue.cluster_events import ASSIGNED_POD_DELETE, NODE_ADD
-from kubedev.scheduler.queue.queued_pod import key_of
-from kubedev.tools.why.groups import Group, groups_of
-from kubedev.tools.why.move import Changed, Move, pod_changed
+from kubedev.scheduler.preemption.preemption import Preemption
+from kubedev.scheduler.snapshot import priority_of
+from kubedev.tools.why.dear_moves import one_node_more, pods_gone
+from kubedev.tools.why.groups import groups_of
+from kubedev.tools.why.move import Move, pod_changed
 from kubedev.tools.why.moves import moves_of
 from kubedev.tools.why.waking import Happening, wakes
 from kubedev.tools.why.world import World
 
 __all__ = ["Remedy", "preemption_of", "remedies_of"]
 
-Happenings = tuple[Happening, ...]
 ENOUGH = 6
 MOST_MOVES = 3
 DEAR = 50
 """From this cost on a move is not a step to another."""
+EVICTION = 20
+"""What it costs that preemption has other pods go."""
 FEW, TRIES = 6, 24
-KINDS = 12
-CANDIDATES = 100
-HIGHEST = 2_147_483_647
-NEW_NODE = "one-more-node"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Attempt:
-    """Moves after which the scheduler decided so, what they made, and what happened for the queue."""
+    """Moves, what they made, and what happened for the queue; `preempting` says whether preemption is tried, too."""
 
     moves: tuple[Move, ...]
     world: World
     pod: Pod
-    decision: Decision
-    happened: Happenings
+    preempting: bool
+    happened: tuple[Happening, ...] = ()
+
+    @cached_property
+    def decision(self) -> Decision:
+        """What the scheduler decides after them."""
+        return self.world.decide(self.pod, self.preempting)
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether the pod has a node now."""
+        return self.decision.outcome is Outcome.SCHEDULED
+
+    @property
+    def preemption(self) -> Preemption | None:
+        """The preemption that gives the pod a node; None where none does."""
+        found = None if self.scheduled else preemption_of(self.decision)
+        return found if found is not None and found.node_name else None
+
+    @property
+    def node(self) -> str:
+        """Where the pod goes, at once or after preemption; empty if nowhere."""
+        return self.preemption.node_name if self.preemption else self.decision.node_name
+
+    def and_then(self, move: Move) -> "Attempt":
+        """One move more."""
+        world, pod, more = move.change(self.world, self.pod)
+        return Attempt((*self.moves, move), world, pod, self.preempting, self.happened + more)
 
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """Moves with which the pod was scheduled in the trial, on `node`.
+    """Moves with which the pod was scheduled in the trial, on `node`, or after which it evicts `victims` there.
 
     `wakes` says whether the queue would notice it at once, and `woken_by` what its hint says.
     """
@@ -58,37 +75,53 @@ class Remedy:
     node: str
     wakes: bool
     woken_by: str
+    victims: tuple[Pod, ...] = ()
 
     @property
     def cost(self) -> int:
         """What all of it costs."""
-        return sum(move.cost for move in self.moves)
+        return sum(move.cost for move in self.moves) + (EVICTION if self.victims else 0)
 
 
 def remedies_of(world: World, pod: Pod, decision: Decision) -> tuple[Remedy, ...]:
-    """What would make the pod fit: one move, or, where only dear ones do, two or three."""
+    """What would make the pod fit: one move, or, where only dear ones do, two or three.
+
+    A pod that preemption helps already is not offered other pods to evict.
+    """
     if pod.scheduling_gates:
-        open_pod = replace(pod, scheduling_gates=())
-        what = f"the scheduling gates ({', '.join(pod.scheduling_gates)}) taken away"
-        change = partial(pod_changed, world, pod, open_pod)
-        gate = Move(0, "gates", what, "whoever set them takes them away", change)
-        after = world.decide(open_pod)
-        if after.outcome is Outcome.SCHEDULED:
-            return (Remedy((gate,), after.node_name, True, "its gates are gone"),)
-        gated = remedies_of(world, open_pod, after)
-        return tuple(replace(one, moves=(gate, *one.moves)) for one in gated)
-    start = Attempt((), world, pod, decision, ())
-    found, failed = tried([start], world, pod, decision)
+        return gates_open(world, pod)
+    own = preemption_of(decision)
+    start = Attempt((), world, pod, someone_is_lower(world, pod) and not (own and own.node_name))
+    found, failed = tried([start], start, decision)
     while failed and len(failed[0].moves) < MOST_MOVES:
         if any(one.cost < DEAR or len(one.moves) > 1 for one in found):
             break
-        more, failed = tried(failed[:FEW], world, pod, decision)
+        more, failed = tried(failed[:FEW], start, decision)
         found += more
-    return tuple(sorted(found, key=lambda one: one.cost)[:ENOUGH])
+    once = {frozenset(move.what for move in one.moves): one for one in reversed(found)}
+    return tuple(sorted(once.values(), key=lambda one: one.cost)[:ENOUGH])
+
+
+def gates_open(world: World, pod: Pod) -> tuple[Remedy, ...]:
+    """What it takes beside the gates' end."""
+    what = f"the scheduling gates ({', '.join(pod.scheduling_gates)}) taken away"
+    change = pod_changed(lambda pod: replace(pod, scheduling_gates=()))
+    gate = Move(0, "gates", what, "whoever set them takes them away", change)
+    after = Attempt((), world, pod, preempting=True).and_then(gate)
+    if after.node:
+        victims = after.preemption.victims if after.preemption else ()
+        return (Remedy((gate,), after.node, True, "its gates are gone", victims),)
+    more = remedies_of(world, after.pod, after.decision)
+    return tuple(replace(one, moves=(gate, *one.moves)) for one in more)
+
+
+def someone_is_lower(world: World, pod: Pod) -> bool:
+    """Whether there is a pod that preemption could take."""
+    return any(priority_of(one.pod) < priority_of(pod) for info in world.nodes for one in info.pods)
 
 
 def tried(
-    attempts: Sequence[Attempt], world: World, pod: Pod, decision: Decision
+    attempts: Sequence[Attempt], start: Attempt, decision: Decision
 ) -> tuple[list[Remedy], list[Attempt]]:
     """One move more after each attempt: the remedies that this gives, and the attempts that still fail.
 
@@ -96,119 +129,49 @@ def tried(
     """
     found: list[Remedy] = []
     failed: list[Attempt] = []
+    seen: set[frozenset[Move]] = set()
     for attempt in attempts:
         groups = groups_of(attempt.decision, attempt.world)
         cheap = sorted(moves_of(attempt.world, attempt.pod, groups), key=lambda move: move.cost)[:TRIES]
         dear = [*pods_gone(attempt.world, attempt.pod, groups)]
         if not attempt.moves:
-            dear += one_node_more(world, pod)
+            dear += one_node_more(attempt.world)
         for move in (*cheap, *dear):
-            made = (*attempt.moves, move)
-            before = [set(one.moves) for one in found] + [set(one.moves) for one in failed]
-            if set(made) in before or len(set(made)) < len(made):
+            made = frozenset((*attempt.moves, move))
+            if made in seen or move in attempt.moves:
                 continue
-            after_world, after_pod, more = move.change()
-            after = after_world.decide(after_pod, preempting=False)
-            happened = attempt.happened + more
-            if after.outcome is Outcome.SCHEDULED:
-                found.append(remedy(world, pod, decision, made, after.node_name, happened))
-                if attempt.moves or move.kind == "node more":
+            seen.add(made)
+            after = attempt.and_then(move)
+            if after.node:
+                found.append(remedy(start, decision, fewest(start, after)))
+                if after.scheduled and (attempt.moves or move.kind == "node more"):
                     break  # one way from here is enough
             elif move.cost < DEAR:
-                failed.append(Attempt(made, after_world, after_pod, after, happened))
+                failed.append(after)
     return found, failed
 
 
-def remedy(
-    world: World, pod: Pod, decision: Decision, moves: tuple[Move, ...], node: str, happened: Happenings
-) -> Remedy:
+def fewest(start: Attempt, attempt: Attempt) -> Attempt:
+    """The attempt without each move that is not needed; no pod is evicted in place of one."""
+    for move in sorted(attempt.moves, key=lambda move: -move.cost) if len(attempt.moves) > 1 else ():
+        fewer = start
+        for other in attempt.moves:
+            fewer = fewer if other is move else fewer.and_then(other)
+        if fewer.scheduled or (fewer.preemption and not attempt.scheduled):
+            attempt = fewer
+    return attempt
+
+
+def remedy(start: Attempt, decision: Decision, attempt: Attempt) -> Remedy:
     """A remedy with what the queue would say to it."""
-    if any(move.anew for move in moves):
-        return Remedy(moves, node, True, "a new pod is tried at once")
-    woken, why = wakes(world.framework(pod), decision, pod, happened)
-    return Remedy(moves, node, woken, why)
+    victims = attempt.preemption.victims if attempt.preemption else ()
+    if any(move.anew for move in attempt.moves):
+        return Remedy(attempt.moves, attempt.node, True, "a new pod is tried at once", victims)
+    woken, why = wakes(start.world.framework(start.pod), decision, start.pod, attempt.happened)
+    return Remedy(attempt.moves, attempt.node, woken, why, victims)
 
 
 def preemption_of(decision: Decision) -> Preemption | None:
     """What DefaultPreemption looked at; None where it was not asked."""
     accounts = decision.post_filter.accounts if decision.post_filter else ()
     return next((one for one in accounts if isinstance(one, Preemption)), None)
-
-
-def pods_gone(world: World, pod: Pod, groups: tuple[Group, ...]) -> Iterator[Move]:
-    """The fewest, least important pods without which the pod fits: those that it would preempt, were it above all.
-
-    Tried are nodes where pods are what is in the way, until it helps on a hundred.
-    """
-    above_all = replace(pod, priority=HIGHEST, preemption_policy=None, nominated_node_name="")
-    decision = world.decide(above_all, preempting=False)
-    if decision.found is None or decision.outcome is not Outcome.UNSCHEDULABLE:
-        return
-    crowded = {name for group in groups if not group.causes or only_in_use(group) for name in group.nodes}
-    explicit = decision.found.statuses.explicit
-    statuses = NodeToStatus({name: status for name, status in explicit.items() if name in crowded})
-    state = decision.found.pre_filtered.state
-    cycle = FailedCycle(world.framework(pod), above_all, world.snapshot, state, statuses)
-    found = DefaultPreemption(0, CANDIDATES).post_filter(cycle).why
-    if not isinstance(found, Preemption) or not found.victims:
-        return
-    names = ", ".join(map(key_of, found.victims))
-
-    def change() -> Changed:
-        cache = world.state.cache
-        for victim in found.victims:
-            cache = cache.remove_pod(victim)
-        gone = tuple((ASSIGNED_POD_DELETE, victim, None) for victim in found.victims)
-        return world.with_cache(cache), pod, gone
-
-    count = f"{len(found.victims)} pods" if len(found.victims) > 1 else "1 pod"
-    yield Move(
-        50,
-        "pods gone",
-        f"{count} gone from node {found.node_name}: {names}",
-        "they end, or are moved elsewhere",
-        change,
-    )
-
-
-def only_in_use(group: Group) -> bool:
-    """Whether the nodes would have enough, were they empty."""
-    return all(cause.kind == "in use" for cause in group.causes)
-
-
-def one_node_more(world: World, pod: Pod) -> Iterator[Move]:
-    """One node more of each kind that is there, empty but for its DaemonSets' pods; the most common kind first."""
-    kinds: dict[object, list[NodeInfo]] = {}
-    for info in world.nodes:
-        kinds.setdefault(kind_of(info), []).append(info)
-    for like in sorted(kinds.values(), key=lambda infos: -len(infos))[:KINDS]:
-        info, node = like[0], like[0].node
-        labels = {**node.labels, **({HOSTNAME: NEW_NODE} if HOSTNAME in node.labels else {})}
-        new = replace(node, name=NEW_NODE, labels=labels, unschedulable=False, taints=steady(node.taints))
-        daemons = [
-            replace(one.pod, uid=f"{one.pod.uid}/{NEW_NODE}", node_name=NEW_NODE)
-            for one in info.pods
-            if any(owner.kind == "DaemonSet" for owner in one.pod.owner_references)
-        ]
-
-        def change(new=new, daemons=daemons) -> Changed:  # type: ignore[no-untyped-def]
-            cache = world.state.cache.add_node(new)
-            for daemon in daemons:
-                cache = cache.add_pod(daemon)
-            return world.with_cache(cache), pod, ((NODE_ADD, None, new),)
-
-        count = f"{len(like)} of this kind" if len(like) > 1 else "the only one of its kind"
-        yield Move(70, "node more", f"one node more like {node.name} ({count})", "add a node", change)
-
-
-def kind_of(info: NodeInfo) -> object:
-    """What nodes of one kind have in common: what they can give, taints that stay, their type and zone."""
-    given: Resource = info.allocatable
-    type_label = info.node.labels.get("node.kubernetes.io/instance-type", "")
-    size = given.milli_cpu // 1000, given.memory >> 30, tuple(given.scalar_resources.items())
-    return type_label, info.node.labels.get("topology.kubernetes.io/zone", ""), size, steady(info.node.taints)
-
-
-def steady(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
-    """The taints that are not of a trouble that passes."""
-    return tuple(taint for taint in taints if not taint.key.startswith("node.kubernetes.io/"))

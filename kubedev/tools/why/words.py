@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["CAUSES", "EVENTS", "PLUGINS", "some", "waits_for"]
+from kubedev.api.selectors import Taint
+from kubedev.scheduler.node_info import HostPort
+
+__all__ = ["CAUSES", "EVENTS", "PLUGINS", "port_of", "some", "taint_of", "waits_for"]
 
 CAUSES: Mapping[str, str] = {
     "absent": "{resource} is not on the node's list: no device plugin has registered it there",
@@ -47,6 +50,17 @@ def some(names: Sequence[str], most: int) -> str:
     """The first of them, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def taint_of(taint: Taint) -> str:
+    """A taint as kubectl writes it."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+def port_of(port: HostPort) -> str:
+    """A port of a node: `8080/TCP`."""
+    _, protocol, number = port
+    return f"{number}/{protocol}"
 
 
 def waits_for(events: Sequence[str]) -> str:
