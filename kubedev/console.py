@@ -100,6 +100,8 @@ def read_bytes(path: str | os.PathLike[str], limited: bool = True) -> bytes:
         os.set_blocking(descriptor, True)
     elif not stat.S_ISREG(mode):
         os.close(descriptor)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, "is a directory, expected a file", name)
         raise OSError(errno.EINVAL, "Not a regular file", name)
     with open(descriptor, "rb") as file:
         if not limited:

@@ -7,6 +7,7 @@ both, up to names.
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -204,14 +205,15 @@ def _resource_domains(one: Values) -> Iterator[str]:
                 yield name.partition("/")[0]
 
 
+def is_known(one: Values) -> bool:
+    """Whether scheduling looks at objects of this kind."""
+    kind = str(one.get("apiVersion")), str(one.get("kind"))
+    return kind in TYPES and isinstance(one.get("metadata"), Mapping)
+
+
 def anonymized(objects: Sequence[Values]) -> tuple[dict[str, Any], Anonymizer]:
     """A list of the objects that scheduling looks at, without what is not to be known; and who did it."""
-    known = [
-        one
-        for one in objects
-        if (str(one.get("apiVersion")), str(one.get("kind"))) in TYPES
-        and isinstance(one.get("metadata"), Mapping)
-    ]
+    known = [one for one in objects if is_known(one)]
     hides = Anonymizer()
     hides.learn(known)
     return {"apiVersion": "v1", "kind": "List", "items": [hides.written(one) for one in known]}, hides
@@ -230,16 +232,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(argv)
     try:
-        objects = [entry.values() for name in options.dumps for entry in entries(read_source(name), name)]
-        found, _ = anonymized(objects)
+        files = {
+            name: [entry.values() for entry in entries(read_source(name), name)] for name in options.dumps
+        }
+        found, _ = anonymized([one for objects in files.values() for one in objects])
         if not found["items"]:
             raise DumpError(
-                "expected pods and nodes (`kubectl get nodes,pods -A -o json`), and there are none"
+                f"{', '.join(files)}: expected pods and nodes (`kubectl get nodes,pods -A -o json`), and there are none"
             )
     except DumpError as error:
         return told(NAME, str(error), 2)
     print(json_line(found, indent=1))
+    for sentence in left_out(files):
+        told(NAME, sentence)
     return 0
+
+
+def left_out(files: Mapping[str, Sequence[Values]]) -> Iterator[str]:
+    """What of these files is not in the dump that is printed."""
+    for name, objects in files.items():
+        others = Counter(
+            str(one.get("kind") or "objects without kind") for one in objects if not is_known(one)
+        )
+        if others and others.total() == len(objects):
+            yield f"{name} is left out: it is no dump of pods and nodes"
+        elif others:
+            kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(others.items()))
+            yield f"{name}: left out are objects of a kind or version that is not looked at: {kinds}"
 
 
 if __name__ == "__main__":

@@ -9,12 +9,14 @@ from typing import Any
 from kubedev import KUBERNETES_VERSION
 from kubedev.api.fields import FieldError
 from kubedev.console import Parser, is_terminal, json_line, told, visible
+from kubedev.scheduler.preemption.preemption import Preemption
 from kubedev.tools.why.amounts import amount
+from kubedev.tools.why.answer import victims_of
 from kubedev.tools.why.asking import pods_in_manifest
 from kubedev.tools.why.dump import read_dump
 from kubedev.tools.why.placing import Placement, place
 from kubedev.tools.why.sources import DumpError, Progress
-from kubedev.tools.why.words import some
+from kubedev.tools.why.words import evicted, some
 from kubedev.tools.why.world import world_of
 
 __all__ = ["as_json", "main", "table"]
@@ -23,7 +25,8 @@ NAME = "kubedev place"
 VERSION = "kubedev.place/v1"
 MOST_ROWS = 40
 EPILOG = """Nobody is preempted for the pods. Of several nodes with the best score the first by name is taken, where
-Kubernetes takes any. The JSON has `placed` (node by pod), `left` (Kubernetes' message by pod) and `nodes`.
+Kubernetes takes any. The JSON has `placed` (node by pod), `left` (Kubernetes' message by pod), `nodes`,
+`preemption` (whom those left over would evict) and `running` (pods that run under the same name).
 
 exit status: 0 where all pods have a node, 1 where some are left over, 2 where the input cannot be used"""
 
@@ -69,6 +72,8 @@ def as_json(found: Placement) -> dict[str, Any]:
         "kubernetes": KUBERNETES_VERSION,
         "placed": dict(found.placed),
         "left": dict(found.left),
+        "preemption": {pod: of_eviction(one) for pod, (one, _) in found.evictions.items()},
+        "running": dict(found.twins),
         "nodes": [
             {
                 "node": after.name,
@@ -87,13 +92,17 @@ def as_json(found: Placement) -> dict[str, Any]:
     }
 
 
+def of_eviction(found: Preemption) -> dict[str, Any]:
+    return {"node": found.node_name, "evicts": victims_of(found.victims)}
+
+
 def table(found: Placement) -> list[str]:
     """The same as lines for people."""
     lines = [
         f"{len(found.placed) + len(found.left)} pods: {len(found.placed)} placed, {len(found.left)} left over"
     ]
     rows = [("node", "pods", *found.resources)]
-    nodes = found.nodes
+    nodes = found.nodes or tuple((info, info, 0) for info in found.others)
     for before, after, count in nodes[:MOST_ROWS]:
         numbers = (
             f"{amount(name, before.requested.get(name))} -> {amount(name, after.requested.get(name))} of "
@@ -111,6 +120,13 @@ def table(found: Placement) -> list[str]:
         lines.append(f"and {len(nodes) - MOST_ROWS} nodes more (--json has all)")
     for message, pods in found.reasons.items():
         lines += ["", f"left over: {len(pods)} ({some(pods, 4)})", f"  {message}"]
+        helped = next((found.evictions[pod] for pod in pods if pod in found.evictions), None)
+        if helped is not None:
+            who = evicted(of_eviction(helped[0]), helped[1])
+            lines.append(f"  preemption would help the first of them: it would evict {who}")
+    if found.twins:
+        same = [f"{pod} (on {node})" for pod, node in found.twins.items()]
+        lines += ["", f"running already under the same name, and counted beside: {some(same, 4)}"]
     return lines
 
 

@@ -146,7 +146,8 @@ def test_a_notebook_that_is_none(place: Place, command: str, kind: str) -> None:
     if kind == "missing" or command == "lab":
         is_said(ran, 2, "no lab 'x.ipynb': expected a number (00), a name, or the path of")
     else:  # one of several, perhaps: the others are made
-        is_said(ran, 1, "cannot be read: Not a regular file")
+        what = "is a directory, expected a file" if kind == "directory" else "Not a regular file"
+        is_said(ran, 1, f"cannot be read: {what}")
 
 
 @pytest.mark.slow

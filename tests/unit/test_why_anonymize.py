@@ -131,3 +131,15 @@ def test_bad_input_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["anonymize", str(tmp_path / "x")]) == 2
     assert main(["anonymize", str(ROOT / "pyproject.toml")]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = dump(tmp_path, *of_acme(), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}})
+    (tmp_path / "devices.json").write_text('{"pod_resources": []}')
+    assert main(["anonymize", path, str(tmp_path / "devices.json")]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].endswith("is not looked at: ConfigMap (1)")
+    assert "dump.json: left out are objects" in said[0]
+    assert said[1].endswith("devices.json is left out: it is no dump of pods and nodes")
+    assert main(["anonymize", dump(tmp_path, *of_acme())]) == 0
+    assert capsys.readouterr().err == ""

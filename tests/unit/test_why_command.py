@@ -41,6 +41,10 @@ def test_the_exit_status_says_whether_the_pod_would_be_scheduled(tmp_path: Path)
     [
         (["DUMP", "trainr"], "no file and no pod in the dump with the name trainr"),
         (["DUMP", "default/trainr"], "is it default/trainer?"),
+        (["DUMP", "trainer-2"], "is it default/trainer?"),
+        (["DUMP", "nobody"], "it has 3 pods"),
+        (["FOLDER", "p"], "is a directory, expected a file"),
+        (["EMPTY"], "empty.json: expected pods and nodes"),
         (["DUMP", "one", "two"], "there is no file one: expected files, and at most one pod"),
         (["none.json", "p"], "there is no file none.json"),
         (["DUMP", "twice"], "there are several pods twice: say which of a/twice, b/twice"),
@@ -53,7 +57,9 @@ def test_what_cannot_be_used_is_said_in_one_line(
     twice = [pod("twice"), pod("twice")]
     twice[0]["metadata"]["namespace"], twice[1]["metadata"]["namespace"] = "a", "b"
     path = dump(tmp_path, node("n"), pod("trainer"), *twice)
-    assert main(["why", *(path if one == "DUMP" else one for one in arguments)]) == 2
+    (tmp_path / "empty.json").write_text("{}")
+    given = {"DUMP": path, "FOLDER": str(tmp_path), "EMPTY": str(tmp_path / "empty.json")}
+    assert main(["why", *(given.get(one, one) for one in arguments)]) == 2
     said = capsys.readouterr().err
     assert sentence in said
     assert len(said.splitlines()) == 1

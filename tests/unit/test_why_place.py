@@ -72,6 +72,27 @@ def test_a_job_of_seven_goes_where_there_are_devices_and_the_rest_is_left_over(
     assert main(["place", dump(tmp_path, node("a", gpu="14")), "-f", job]) == 0
 
 
+def test_where_none_is_placed_the_nodes_and_whom_preemption_would_evict_are_told(
+    job: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    low, twin = pod("low", "b", {"priority": -5}, gpu="2"), pod("train-3", "a", gpu="1")
+    path = dump(tmp_path, node("a", gpu="1"), node("b", gpu="2"), low, twin)
+    assert main(["place", path, "-f", job]) == 1
+    out = capsys.readouterr().out
+    assert "7 pods: 0 placed, 7 left over" in out
+    rows = {line.split()[0]: line for line in out.splitlines() if " of " in line}
+    assert "1 -> 1 of 1" in rows["a"]
+    assert "2 -> 2 of 2" in rows["b"]
+    helps = "preemption would help the first of them: it would evict default/low (priority -5 < 0) on b"
+    assert helps in out
+    assert "running already under the same name, and counted beside: default/train-3 (on a)" in out
+    main(["place", path, "-f", job, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    evicts = {"node": "b", "evicts": [{"pod": "default/low", "priority": -5}]}
+    assert list(found["preemption"].values()) == [evicts] * 7
+    assert found["running"] == {"default/train-3": "a"}
+
+
 def test_b58_the_scoring_strategy_of_a_configuration_decides_whether_all_of_them_fit(tmp_path: Path) -> None:
     nodes = [node("a", gpu="4"), node("b", gpu="4"), node("c", gpu="2")]
     (tmp_path / "scheduler.json").write_text(json.dumps(MOST_ALLOCATED))

@@ -23,7 +23,7 @@ from kubedev.tools.why.waking import events_waited_for
 from kubedev.tools.why.words import port_of
 from kubedev.tools.why.world import World
 
-__all__ = ["VERSION", "answer", "explained"]
+__all__ = ["VERSION", "answer", "explained", "victims_of"]
 
 VERSION = "kubedev.why/v1"
 Values = dict[str, Any]
@@ -198,6 +198,7 @@ def of_remedy(remedy: Remedy) -> Values:
 
 
 def victims_of(pods: Iterable[Pod]) -> list[Values]:
+    """Pods that would be evicted."""
     return [{"pod": key_of(one), "priority": one.priority or 0} for one in pods]
 
 

@@ -30,10 +30,23 @@ def asked_by_name(dump: Dump, name: str) -> Asked:
     if len(names) > 1:
         raise DumpError(f"there are several pods {name}: say which of {', '.join(sorted(names)[:6])}")
     if not names or names[0] not in dump.pods:
-        close = get_close_matches(name, dump.pods, 3, 0.5) if len(dump.pods) < 10_000 else []
-        hint = f"; is it {' or '.join(close)}?" if close else f": it has {len(dump.pods)} pods"
+        close = names_near(dump, name) if len(dump.pods) < 10_000 else []
+        count = "1 pod" if len(dump.pods) == 1 else f"{len(dump.pods)} pods"
+        hint = f"; is it {' or '.join(close)}?" if close else f": it has {count}"
         raise DumpError(f"there is no file and no pod in the dump with the name {name}{hint}")
     return Asked(dump.pod(names[0]))
+
+
+def names_near(dump: Dump, name: str) -> list[str]:
+    """The pods that may be meant; those that wait before others that are as near."""
+    short = {key: key if "/" in name else key.partition("/")[2] for key in dump.pods}
+    near = get_close_matches(name, set(short.values()), 12, 0.5)
+    keys = [key for key in short if short[key] in near]
+
+    def order(key: str) -> tuple[bool, int]:
+        return bool(dump.pods[key].node_name), near.index(short[key])
+
+    return sorted(keys, key=order)[:3]
 
 
 def pods_in_manifest(dump: Dump, path: str) -> list[Pod]:

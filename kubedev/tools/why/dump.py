@@ -12,7 +12,7 @@ from kubedev.api.objects import Node, Pod
 from kubedev.tools.why import documents
 from kubedev.tools.why.documents import Entry, entries
 from kubedev.tools.why.node_files import NodeFile, node_file
-from kubedev.tools.why.sources import DumpError, Progress, is_json, read_source
+from kubedev.tools.why.sources import STANDARD_INPUT, DumpError, Progress, is_json, read_source
 
 __all__ = ["Dump", "is_refused", "read_dump"]
 
@@ -103,6 +103,7 @@ class Dump:
 
 def read_dump(names: Iterable[str], progress: Progress | None = None) -> Dump:
     """Read files and standard input. Raises DumpError where one cannot be used."""
+    names = list(names)
     dump, says = Dump(maker=documents.typed and documents.typed.Maker()), (progress or Progress(False)).says
     for name in names:
         says(f"reading {name}")
@@ -125,7 +126,10 @@ def read_dump(names: Iterable[str], progress: Progress | None = None) -> Dump:
         hint = (
             ". Give what makes pods with -f, and a dump before" if NOT_LOOKED_AT & set(dump.skipped) else ""
         )
-        raise DumpError(f"expected pods and nodes (`kubectl get nodes,pods -A -o json`), got {kinds}{hint}")
+        given = ", ".join("standard input" if name == STANDARD_INPUT else name for name in names)
+        raise DumpError(
+            f"{given}: expected pods and nodes (`kubectl get nodes,pods -A -o json`), got {kinds}{hint}"
+        )
     return dump
 
 

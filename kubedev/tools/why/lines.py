@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kubedev.tools.why.amounts import amount
-from kubedev.tools.why.words import CAUSES, PLUGINS, some, waits_for
+from kubedev.tools.why.words import CAUSES, PLUGINS, evicted, some, waits_for
 
 __all__ = ["lines_of"]
 
@@ -160,7 +160,7 @@ class Lines:
         yield self.ink("What would make it fit (each tried by the scheduler), cheapest first", "bold")
         for number, one in enumerate(remedies, 1):
             what = " and ".join(move["what"] for move in one["moves"])
-            then = f"; it would then evict {evicted(one, pod)}" if one["evicts"] else ""
+            then = f"; it would then evict {evicted(one, pod['priority'])}" if one["evicts"] else ""
             new = any(move["kind"] == "node more" for move in one["moves"]) and not self._explain
             where = "" if one["evicts"] or new else self.ink(f" -> {one['node']}", "good")
             yield f"  {number}. {what}{then}{where}"
@@ -176,7 +176,7 @@ class Lines:
             yield f"  The pod may not preempt others: {found['not_eligible']}"
             for one in pod["remedies"]:
                 if one["evicts"] and [move["kind"] for move in one["moves"]] == ["preemption policy"]:
-                    yield f"  With {one['moves'][0]['what']} it would evict {evicted(one, pod)}."
+                    yield f"  With {one['moves'][0]['what']} it would evict {evicted(one, pod['priority'])}."
         elif found["helps"]:
             victims = [f"{one['pod']} (priority {one['priority']})" for one in found["victims"]]
             yield f"  It helps: on {found['node']} would go {some(victims, 8)}."
@@ -261,12 +261,6 @@ def room(figure: Values) -> str:
     free = max(given - figure["requested"], 0)
     told = [amount(name, number) for number in (given, figure["requested"], free, figure["asked"])]
     return f"{told[0]} {what} - {told[1]} held = {told[2]} free < {told[3]} asked"
-
-
-def evicted(remedy: Values, pod: Values) -> str:
-    """`default/h (priority 5 < 10) on a`."""
-    victims = [f"{one['pod']} (priority {one['priority']} < {pod['priority']})" for one in remedy["evicts"]]
-    return f"{some(victims, 8)} on {remedy['node']}"
 
 
 def lines_of(found: Values, coloured: bool, listed: bool, explain: bool = False) -> list[str]:

@@ -1,11 +1,12 @@
 """What plugins, causes and events are called when people read them."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kubedev.api.selectors import Taint
 from kubedev.scheduler.node_info import HostPort
 
-__all__ = ["CAUSES", "EVENTS", "PLUGINS", "port_of", "some", "taint_of", "waits_for"]
+__all__ = ["CAUSES", "EVENTS", "PLUGINS", "evicted", "port_of", "some", "taint_of", "waits_for"]
 
 CAUSES: Mapping[str, str] = {
     "absent": "{resource} is not on the node's list: no device plugin has registered it there",
@@ -55,6 +56,12 @@ def some(names: Sequence[str], most: int) -> str:
 def taint_of(taint: Taint) -> str:
     """A taint as kubectl writes it."""
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+def evicted(eviction: Mapping[str, Any], priority: int) -> str:
+    """Who goes where for a pod of this priority: `default/h (priority 5 < 10) on a`."""
+    victims = [f"{one['pod']} (priority {one['priority']} < {priority})" for one in eviction["evicts"]]
+    return f"{some(victims, 8)} on {eviction['node']}"
 
 
 def port_of(port: HostPort) -> str:
