@@ -109,24 +109,29 @@ def cgroup(machine: Machine, pod: str) -> dict[str, dict[str, str]]:
     return files
 
 
-def restarted(machine: Machine, config: KubeletConfig) -> Machine:
+def restarted(machine: Machine, config: KubeletConfig, file: str | None = None) -> Machine:
     """The machine after its kubelet was started again with these settings: its files are read, and its pods come again.
 
-    ValueError with Kubernetes' text where it does not start.
+    `file` is the text that it finds as the CPU manager's, if it is not what was written. ValueError with Kubernetes'
+    text where it does not start.
     """
     old = machine.kubelet
     new = Machine.set_up(config).kubelet
     devices = replace(new.devices, sources_ready=False)  # nothing is forgotten before all pods have come
-    cpus, memory = config.cpus(old.cpus.checkpoint), config.memory(old.memory.checkpoint)
+    cpus = config.cpus(old.cpus.checkpoint if file is None else file)
+    memory = config.memory(old.memory.checkpoint)
     state = replace(new, devices=devices, cpus=cpus, memory=memory)
     pods = (record.pod for record in old.pods.values() if record.active)
     return admitted(Machine(state), *pods)
 
 
-def start_error(config: KubeletConfig, machine: Machine | None = None) -> str:
-    """Why a kubelet does not start with these settings, over a machine's files if there is one; empty if it does."""
+def start_error(config: KubeletConfig, machine: Machine | None = None, file: str | None = None) -> str:
+    """Why a kubelet does not start with these settings, over a machine's files if there is one; empty if it does.
+
+    `file` is another text for the CPU manager's file.
+    """
     try:
-        Machine.set_up(config) if machine is None else restarted(machine, config)
+        Machine.set_up(config) if machine is None else restarted(machine, config, file)
     except ValueError as error:
         return str(error)
     return ""

@@ -26,6 +26,12 @@ def lab() -> Iterator[Notebook]:
         notebook.say("lab.close()")
 
 
+def text(cell: str) -> str:
+    """The words of a cell."""
+    cells = nbformat.read(ROOT / f"labs/{NAME}.ipynb", as_version=4).cells
+    return next(str(each.source) for each in cells if each.id == cell)
+
+
 def facts(gap: Any) -> dict[str, object]:
     return {name: right[0] for name, _, right, _ in gap.rows}
 
@@ -68,6 +74,12 @@ def test_packing_does_not_look_for_one_node_and_the_topology_manager_does(lab: N
     assert (nodes("none"), nodes("best-effort")) == ({0, 1}, {1})
 
 
+def test_when_the_others_lose_their_cpus_is_said_alike_everywhere() -> None:
+    assert "in its next round (every ten seconds)" in text("see-words")
+    assert "in the kubelet's next round" in text("proved")
+    assert "in the kubelet's next round" in (ROOT / "labs/teaching.md").read_text("utf-8")
+
+
 def test_the_others_lose_what_a_pod_takes_and_reserved_cpus_are_shared(lab: Notebook) -> None:
     lab.run("see-show")
     web, trainer = lab.names["web"], lab.names["trainer"]
@@ -106,15 +118,35 @@ def test_across_numa_takes_as_few_nodes_as_will_do(lab: Notebook) -> None:
 @pytest.mark.parametrize(
     ("option", "reserved", "own"),
     [
+        ("", "0", "2,6,8"),
         ("", "0,6", "2,4,8"),
         ("distribute-cpus-across-cores", "0", "2,4,6"),
         ("distribute-cpus-across-cores", "0,6", "2,4,8"),
         ("distribute-cpus-across-numa", "0", "1,3,7"),
         ("distribute-cpus-across-numa", "0,6", "1,3,7"),
+        ("distribute-cpus-across-numa", "0,1", "2,6,8"),
     ],
 )
 def test_three_cpus_by_option_and_reservation(lab: Notebook, option: str, reserved: str, own: str) -> None:
     assert given(lab, 3, options=option, reserved=reserved) == own
+
+
+@pytest.mark.parametrize(
+    ("option", "reserved", "says", "own"),
+    [
+        ("packed, the default", "0", "with `reserved` 0, three CPUs are 2, 6 and 8", "2,6,8"),
+        ("packed, the default", "0,6", "turn `reserved` to `0,6`: the whole core", "2,4,8"),
+        ("distribute-cpus-across-numa", "0,1", "`0,1`, both sockets have as much to give", "2,6,8"),
+        ("distribute-cpus-across-numa", "0", "so 1, 3 and 7", "1,3,7"),
+    ],
+)
+def test_the_knobs_show_what_the_text_says_of_them(
+    lab: Notebook, option: str, reserved: str, says: str, own: str
+) -> None:
+    lab.run("knob-turn")
+    drawn = lab.names["turned"](lab.names["choices"][option], reserved, 3)
+    assert says in text("knob-why")
+    assert drawn.tables[0].rows[-1][-1] == f"{own} its own"
 
 
 def test_full_pcpus_only_refuses_three(lab: Notebook) -> None:
@@ -195,7 +227,8 @@ def test_cpus_memory_and_devices_under_one_hint(lab: Notebook, capsys: pytest.Ca
     assert set("246") < set(cpus.of(after["best-effort"], "t", "c1"))
     lab.run("hint-reserved")
     starts, error = capsys.readouterr().out.splitlines()[-2:]
-    assert starts == "starts"
+    assert starts == "kubeReserved 0 + systemReserved 924Mi + evictionHard 100Mi: starts"
+    assert error.startswith("kubeReserved 1Gi + systemReserved 924Mi + evictionHard 100Mi: ")
     assert 'the total amount "1Gi" of type "memory" is not equal to the value "2Gi"' in error
 
 
@@ -215,8 +248,9 @@ def test_b47_which_changes_keep_a_kubelet_down(lab: Notebook, capsys: pytest.Cap
         "a new option spreads CPUs": "starts",
     }
     lab.run("files-more")
-    none, strict, memory, deleted = capsys.readouterr().out.splitlines()[-4:]
+    none, cut_off, strict, memory, deleted = capsys.readouterr().out.splitlines()[-5:]
     assert 'configured policy "static" differs from state checkpoint policy "none"' in none
+    assert "cut off: could not restore state from checkpoint: unexpected end of JSON input" in cut_off
     assert 'some of strictly reserved cpus: "0" are present in defaultCpuSet' in strict
     assert "delete the memory manager checkpoint file" in memory
     assert deleted == "the file deleted: starts"
