@@ -139,9 +139,10 @@ def of_decision(world: World, pod: Pod, decision: Decision, every_node: bool, br
     if brief or decision.outcome is Outcome.ERROR:
         return found
     waits = events_waited_for(world.framework(pod), decision)
+    groups = groups_of(decision, world)
     return found | {
-        "groups": list(map(of_group, groups_of(decision, world))),
-        "remedies": list(map(of_remedy, remedies_of(world, pod, decision))),
+        "groups": list(map(of_group, groups)),
+        "remedies": list(map(of_remedy, remedies_of(world, pod, decision, groups))),
         "preemption": of_preemption(decision),
         "queue": {"events": {plugin: list(events) for plugin, events in waits.items()}},
         **({"nodes": every(world, decision)} if every_node else {}),

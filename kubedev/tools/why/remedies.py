@@ -10,7 +10,7 @@ from kubedev.scheduler.cycle import Decision, Outcome
 from kubedev.scheduler.preemption.preemption import Preemption
 from kubedev.scheduler.snapshot import priority_of
 from kubedev.tools.why.dear_moves import one_node_more, pods_gone
-from kubedev.tools.why.groups import groups_of
+from kubedev.tools.why.groups import Group, groups_of
 from kubedev.tools.why.move import Move, pod_changed
 from kubedev.tools.why.moves import moves_of
 from kubedev.tools.why.waking import Happening, wakes
@@ -29,18 +29,27 @@ FEW, TRIES = 6, 24
 
 @dataclass(frozen=True)
 class Attempt:
-    """Moves, what they made, and what happened for the queue; `preempting` says whether preemption is tried, too."""
+    """Moves, what they made, and what happened for the queue; `preempting` says whether preemption is tried, too.
+
+    `known` is what the scheduler decided, where it was asked already, and the nodes by reason.
+    """
 
     moves: tuple[Move, ...]
     world: World
     pod: Pod
     preempting: bool
     happened: tuple[Happening, ...] = ()
+    known: tuple[Decision, tuple[Group, ...]] | None = None
 
     @cached_property
     def decision(self) -> Decision:
         """What the scheduler decides after them."""
-        return self.world.decide(self.pod, self.preempting)
+        return self.known[0] if self.known else self.world.decide(self.pod, self.preempting)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The nodes by reason."""
+        return self.known[1] if self.known else groups_of(self.decision, self.world)
 
     @property
     def scheduled(self) -> bool:
@@ -83,7 +92,9 @@ class Remedy:
         return sum(move.cost for move in self.moves) + (EVICTION if self.victims else 0)
 
 
-def remedies_of(world: World, pod: Pod, decision: Decision) -> tuple[Remedy, ...]:
+def remedies_of(
+    world: World, pod: Pod, decision: Decision, groups: tuple[Group, ...] = ()
+) -> tuple[Remedy, ...]:
     """What would make the pod fit: one move, or, where only dear ones do, two or three.
 
     A pod that preemption helps already is not offered other pods to evict.
@@ -91,7 +102,8 @@ def remedies_of(world: World, pod: Pod, decision: Decision) -> tuple[Remedy, ...
     if pod.scheduling_gates:
         return gates_open(world, pod)
     own = preemption_of(decision)
-    start = Attempt((), world, pod, someone_is_lower(world, pod) and not (own and own.node_name))
+    preempting = someone_is_lower(world, pod) and not (own and own.node_name)
+    start = Attempt((), world, pod, preempting, known=(decision, groups))
     found, failed = tried([start], start, decision)
     while failed and len(failed[0].moves) < MOST_MOVES:
         if any(one.cost < DEAR or len(one.moves) > 1 for one in found):
@@ -111,7 +123,7 @@ def gates_open(world: World, pod: Pod) -> tuple[Remedy, ...]:
     if after.node:
         victims = after.preemption.victims if after.preemption else ()
         return (Remedy((gate,), after.node, True, "its gates are gone", victims),)
-    more = remedies_of(world, after.pod, after.decision)
+    more = remedies_of(world, after.pod, after.decision, after.groups)
     return tuple(replace(one, moves=(gate, *one.moves)) for one in more)
 
 
@@ -131,7 +143,7 @@ def tried(
     failed: list[Attempt] = []
     seen: set[frozenset[Move]] = set()
     for attempt in attempts:
-        groups = groups_of(attempt.decision, attempt.world)
+        groups = attempt.groups
         cheap = sorted(moves_of(attempt.world, attempt.pod, groups), key=lambda move: move.cost)[:TRIES]
         dear = [*pods_gone(attempt.world, attempt.pod, groups)]
         if not attempt.moves:
@@ -152,8 +164,11 @@ def tried(
 
 
 def fewest(start: Attempt, attempt: Attempt) -> Attempt:
-    """The attempt without each move that is not needed; no pod is evicted in place of one."""
-    for move in sorted(attempt.moves, key=lambda move: -move.cost) if len(attempt.moves) > 1 else ():
+    """The attempt without each move that is not needed; no pod is evicted in place of one.
+
+    The last one is: without it, the attempt before failed.
+    """
+    for move in sorted(attempt.moves[:-1], key=lambda move: -move.cost):
         fewer = start
         for other in attempt.moves:
             fewer = fewer if other is move else fewer.and_then(other)
