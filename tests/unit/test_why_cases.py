@@ -272,7 +272,9 @@ def test_a_skew_is_told_with_its_numbers(tmp_path: Path) -> None:
     assert skew in details(told)
     found = remedies(told)
     assert found["a toleration of the taint down:NoSchedule"] == "c"
-    assert "zone=c has 0; of it count c, and c have a taint" in "".join(details(told))
+    assert "zone=c has 0; of it count c; the pod does not tolerate the taint down:NoSchedule of c" in "".join(
+        details(told)
+    )
     assert found["the taint down:NoSchedule taken off node c"] == "c"
     how = {move["how"] for one in told["remedies"] for move in one["moves"]}
     assert "kubectl taint node c down:NoSchedule-" in how

@@ -95,6 +95,24 @@ def test_the_pod_that_is_in_the_way_is_named_on_every_node(tmp_path: Path) -> No
     ]
 
 
+def test_only_nodes_that_count_are_told_of_the_domain_with_the_fewest(tmp_path: Path) -> None:
+    taint = {"key": "down", "effect": "NoSchedule"}
+    nodes = [node("a"), node("c", {"taints": [taint]}), node("other", {"taints": [taint]})]
+    for one, zone in zip(nodes, "acc", strict=True):
+        one["metadata"]["labels"] |= {"zone": zone, "disk": "hdd" if zone == "c" else "nvme"}
+    nodes[1]["metadata"]["labels"]["disk"] = "nvme"
+    spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    spread |= {"labelSelector": {"matchLabels": {"app": "web"}}}
+    web = [
+        pod("w0", on="a"),
+        pod("w1", spec={"topologySpreadConstraints": [spread], "nodeSelector": {"disk": "nvme"}}),
+    ]
+    for one in web:
+        one["metadata"]["labels"] = {"app": "web"}
+    told = [line for group in explain(dump(tmp_path, *nodes, *web))["groups"] for line in group["details"]]
+    assert "zone=c has 0; of it count c; the pod does not tolerate the taint down:NoSchedule of c" in told
+
+
 def test_a_host_port_is_named_where_it_is_asked_for_and_where_it_is_taken(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

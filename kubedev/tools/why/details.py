@@ -62,11 +62,18 @@ def details_of(world: World, pod: Pod, info: NodeInfo, status: Status) -> Iterat
 
 def about_emptiest(world: World, pod: Pod, skew: Skew) -> Iterator[str]:
     """The nodes of the domain with the fewest pods, and which taints keep the pod off them."""
-    smallest = count_for_filter(pod, hard_constraints(pod), world.nodes).smallest.get(skew.topology_key)
+    state = count_for_filter(pod, hard_constraints(pod), world.nodes)
+    smallest = state.smallest.get(skew.topology_key)
     if smallest is None or smallest[0][1] != skew.min_match_num:  # another reason makes the minimum
         return
     value = smallest[0][0]
-    counted = [info.node for info in world.nodes if info.node.labels.get(skew.topology_key) == value]
+    constraints = [one for one in state.constraints if one.topology_key == skew.topology_key]
+    counted = [
+        info.node
+        for info in world.nodes
+        if info.node.labels.get(skew.topology_key) == value
+        and any(one.counts_node(pod, info.node, state.required) for one in constraints)
+    ]
     kept = {
         node.name: taint
         for node in counted
@@ -76,7 +83,7 @@ def about_emptiest(world: World, pod: Pod, skew: Skew) -> Iterator[str]:
     told = f"{skew.topology_key}={value} has {skew.min_match_num}; of it count {names}"
     if kept:
         taints = ", ".join(dict.fromkeys(map(taint_of, kept.values())))
-        told += f", and {some(list(kept), MOST)} have a taint that the pod does not tolerate: {taints}"
+        told += f"; the pod does not tolerate the taint {taints} of {some(list(kept), MOST)}"
     yield told
 
 
