@@ -50,3 +50,10 @@ def test_what_is_idle_for_ten_minutes_is_ended() -> None:
 def test_the_first_page_is_a_lab_that_is_there() -> None:
     page = VALUES["singleuser"]["defaultUrl"].removeprefix("/lab/tree/kubedev/")
     assert (ROOT / page).exists()
+
+
+def test_images_have_the_settings_of_kubedev_lab() -> None:
+    for image in (HUB / "Dockerfile", ROOT / "binder" / "postBuild"):
+        text = image.read_text("utf-8")
+        assert "kubedev/tools/overrides.json" in text
+        assert "kubedev/tools/exported.json" in text
