@@ -164,6 +164,12 @@ def _serve(notebook: Path, cell: str, port: int, *, browser: bool) -> None:
             def init_signal(self) -> None:
                 """Signals are this command's: Jupyter's own handlers would log the one that comes before ours."""
 
+            def _bind_http_server_tcp(self) -> bool:
+                """Two that start at once find the same port free: the later one looks for another."""
+                while not super()._bind_http_server_tcp():
+                    self._find_http_port()  # ends the server where none is left
+                return True
+
         LabApp.serverapp_class = Server
         server = LabApp.initialize_server([f"--{name}={value}" for name, value in settings.items()])
 
@@ -173,7 +179,10 @@ def _serve(notebook: Path, cell: str, port: int, *, browser: bool) -> None:
 
         for number in END_SIGNALS:
             signal.signal(number, stop)
-        url = f"{server.connection_url.rstrip('/')}{page}?token={token}{where}"
-        ready = say("lab.open", lab=notebook.stem, folder=notebook.parent, url=url)
-        server.io_loop.add_callback(print, ready, flush=True)  # it listens by then
+
+        def ready() -> None:
+            url = f"{server.connection_url.rstrip('/')}{page}?token={token}{where}"
+            print(say("lab.open", lab=notebook.stem, folder=notebook.parent, url=url), flush=True)
+
+        server.io_loop.add_callback(ready)  # it listens by then, and has its port
         server.start()

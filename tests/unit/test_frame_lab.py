@@ -116,6 +116,30 @@ def test_a_port_in_use_is_left_to_its_owner(notebook: Path, tmp_path: Path) -> N
         server.stop()
 
 
+TAKEN_MEANWHILE = """
+import socket, sys
+from jupyter_server.serverapp import ServerApp
+find, taken = ServerApp._find_http_port, []
+def and_another_is_quicker(self):
+    find(self)
+    if not taken:
+        taken.append(socket.create_server((self.ip, self.port)))
+        print("taken:", self.port, flush=True)
+ServerApp._find_http_port = and_another_is_quicker
+from kubedev.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.slow
+def test_a_port_that_another_takes_in_the_same_moment_is_left_to_it(notebook: Path, tmp_path: Path) -> None:
+    server = LabServer(notebook, tmp_path / "home", command=(sys.executable, "-c", TAKEN_MEANWHILE))
+    taken = int(server.printed.partition("taken: ")[2].split()[0])
+    assert server.port != taken
+    assert server.api("/api/contents")["content"]
+    server.stop()
+
+
 @pytest.mark.slow
 def test_two_at_once_do_not_meet(notebook: Path, tmp_path: Path) -> None:
     first, second = LabServer(notebook, tmp_path / "home"), LabServer(notebook, tmp_path / "home")
