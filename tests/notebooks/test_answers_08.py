@@ -186,7 +186,7 @@ def test_b18_a_wrong_checksum_is_forgotten_in_silence(
     lab: Notebook, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lab.run("file-scene", "file-predict", "file-run")
-    assert facts(lab.run("file-gap")) == {"starts": "yes", "trainer": "Running", "takes_for_free": 4}
+    assert facts(lab.run("file-gap")) == {"starts": "yes", "trainer": "Running", "counted_as_free": 4}
     lab.run("file-twice")
     out = capsys.readouterr().out
     assert "read: checkpoint is corrupted | trainer holds: nothing" in out
