@@ -197,7 +197,8 @@ def _board(machine: Machine, lit: frozenset[int] = NO_CPUS, rows: bool = False) 
     taken = NO_CPUS.union(*(own for held in kubelet.cpus.assignments.values() for own in held.values()))
     reserved = kubelet.cpus.policy.reserved if kubelet.cpus.policy else NO_CPUS
     shown = [*_rows(machine)] if rows else []
-    return CPUBoard(kubelet.config.cpus_of_machine, taken, reserved, shown, lit, 175.0 * rows)
+    shared, withheld = reserved & kubelet.cpus.default, reserved - kubelet.cpus.default
+    return CPUBoard(kubelet.config.cpus_of_machine, taken, shared, shown, lit, 175.0 * rows, withheld)
 
 
 def _name(pod: Pod, container: str) -> str:

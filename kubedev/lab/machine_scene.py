@@ -9,6 +9,7 @@ from kubedev.views.catalogue import say
 from kubedev.views.numa import CpuView, NumaBoard, NumaNodeView, numa_part
 from kubedev.views.part import Part
 from kubedev.views.path_state import DeviceView, ResourceView
+from kubedev.views.style import DeviceState
 
 __all__ = ["device_views", "machine_board", "machine_part"]
 
@@ -27,13 +28,21 @@ def machine_board(kubelet: KubeletState, mask: int | None = None) -> NumaBoard:
     owners = {
         cpu: uid for uid, containers in cpus.assignments.items() for own in containers.values() for cpu in own
     }
-    owners |= {cpu: say("board.system") for cpu in (cpus.policy.reserved if cpus.policy else ())}
+    reserved = {
+        cpu: DeviceState.RESERVED if cpu in cpus.default else DeviceState.WITHHELD
+        for cpu in (cpus.policy.reserved if cpus.policy else ())
+    }
+    owners |= dict.fromkeys(reserved, say("board.system"))
     memory = {node: at.memory_map[MEMORY] for node, at in kubelet.memory.machine.items()}
     nodes = tuple(
         NumaNodeView(
             node,
             node,
-            tuple(CpuView(c, owners.get(c, "")) for c, at in sorted(details.items()) if at.numa_node == node),
+            tuple(
+                CpuView(c, owners.get(c, ""), reserved.get(c))
+                for c, at in sorted(details.items())
+                if at.numa_node == node
+            ),
             (table.free, table.allocatable) if (table := memory.get(node)) else None,
         )
         for node in kubelet.config.numa.nodes

@@ -18,7 +18,7 @@ from kubedev.views.grammar import Block, Card, Column, Facts, Field, Grid, Part,
 from kubedev.views.listing import Entry, Listing
 from kubedev.views.part import word
 from kubedev.views.parts import Device, Legend
-from kubedev.views.picture import Band, Box, Line, Mark, Picture, table
+from kubedev.views.picture import Band, Line, Mark, Picture, table
 from kubedev.views.style import WIDTH, DeviceState, flow, text_width
 
 __all__ = ["CPUBoard", "May", "cpus_picture", "requests_picture", "starts_picture", "steps", "why"]
@@ -62,6 +62,7 @@ class May:
 class CPUBoard(Part):
     """CPUs in columns, and a row for each container; `taken` are somebody's own, `lit` those that were taken last.
 
+    `reserved` CPUs are in the pool and never given away, those `withheld` are not even in the pool.
     There is room for names of `names` pixels, so that the columns stay where they are when containers come.
     """
 
@@ -73,14 +74,21 @@ class CPUBoard(Part):
         rows: Sequence[May] = (),
         lit: CPUSet = NO_CPUS,
         names: float = 0.0,
+        withheld: CPUSet = NO_CPUS,
     ) -> None:
-        self.infos, self.taken, self.reserved, self.lit = topology.details.infos, taken, reserved, lit
+        self.infos, self.lit = topology.details.infos, lit
+        self.taken, self.reserved, self.withheld = taken, reserved, withheld
         self.rows, self.names = rows, names
         places = {
             c: (i.socket, i.numa_node, i.uncore_cache, i.core, c) for c, i in topology.details.infos.items()
         }
         order = sorted(places, key=places.__getitem__)
-        self.stacked = len(order) > _STACKED
+        self._order = order
+        self._place(stacked=len(order) > _STACKED)
+
+    def _place(self, *, stacked: bool) -> None:
+        """Give each CPU its column and its line; `stacked`: the threads of a core stand below one another."""
+        self.stacked, order = stacked, self._order
         gaps = [self._gap(*pair) for pair in pairwise(order)]
         across = accumulate((gap + (not self.stacked or gap > 0) for gap in gaps), initial=0.0)
         threads = accumulate(
@@ -99,12 +107,23 @@ class CPUBoard(Part):
 
     def lay(self, width: float, key: str) -> Block:
         names = [max(text_width(row.name, bold=True), text_width(row.about)) for row in self.rows]
-        left, wide = max([self.names - 6, *names]) + 22, max(x for x, _ in self.at.values()) + 1
-        unit = min(_LARGEST, (width - left - 14) / wide)
-        size = unit - (6 if unit > 20 else 2)
+        left = max([self.names - 6, *names]) + 22
+        unit, size, wide = self._sizes(width - left - 14)
+        if not self.stacked and not self._labelled(size):
+            self._place(stacked=True)
+            unit, size, wide = self._sizes(width - left - 14)
         above = Block(_TOP + unit * self.lines + 8, lambda x, y, _: self._board(x + left, y, unit, size, key))
         rows = [self._row(row, left, unit, size, left + unit * wide + 24, width) for row in self.rows]
         return stacked([above, *rows], 8)
+
+    def _sizes(self, width: float) -> tuple[float, float, float]:
+        """How far apart columns are, how large a CPU is, and how many columns there are."""
+        wide = max(x for x, _ in self.at.values()) + 1
+        unit = min(_LARGEST, width / wide)
+        return unit, unit - (6 if unit > 20 else 2), wide
+
+    def _labelled(self, size: float) -> bool:
+        return all(text_width(str(cpu), bold=True) <= size - 3 for cpu in self.infos)
 
     def _row(self, row: May, left: float, unit: float, size: float, end: float, width: float) -> Block:
         """A container: its name, its mark below each CPU, and its CPUs in words, beside the marks or below them."""
@@ -119,7 +138,9 @@ class CPUBoard(Part):
             yield word(f"{key}/about", x + 10, y + 37, row.about, anchor="start")
             over = (high - cells) / 2 if beside else 6
             for cpu, (cx, cy) in self.at.items() if row.cpus is not None else ():
-                yield _may(row, cpu, x + left + cx * unit + (size - small) / 2, y + over + cy * unit, small)
+                yield self._may(
+                    row, cpu, x + left + cx * unit + (size - small) / 2, y + over + cy * unit, small
+                )
             if beside:
                 yield word(f"{key}/says", x + end, y + high / 2 + 5, row.says(), row.tone, "start", bold=True)
                 return
@@ -132,7 +153,7 @@ class CPUBoard(Part):
     def _board(self, x: float, y: float, unit: float, size: float, key: str) -> Iterator[Mark]:
         at = {c: (x + cx * unit, y + _TOP + cy * unit) for c, (cx, cy) in self.at.items()}
         yield from self._grounds(at, unit, size, y, key)
-        labelled = all(text_width(str(cpu), bold=True) <= size - 3 for cpu in at)
+        labelled = self._labelled(size)
         for cpu, place in at.items():
             yield from self._cpu(cpu, *place, size, f"{key}/{cpu}", labelled=labelled)
 
@@ -165,27 +186,27 @@ class CPUBoard(Part):
     def _cpu(self, cpu: int, x: float, y: float, size: float, key: str, *, labelled: bool) -> Iterator[Mark]:
         label, info = str(cpu) * labelled, self.infos[cpu]
         tip = say("cpus.cpu", cpu=cpu, core=info.core, node=info.numa_node, socket=info.socket)
-        if cpu in self.reserved:
-            yield Box(key, x, y, size, size, "", look="dead", tooltip=tip)
-            yield word(f"{key}/name", x + size / 2, y + size / 2 + 5, label)
-        else:
-            state = DeviceState.ALLOCATED if cpu in self.taken else DeviceState.FREE
-            yield Device(label, state, key, lit=cpu in self.lit, tooltip=tip).cell("", x, y, size)
+        state = self._state(cpu, own=cpu in self.taken)
+        yield Device(label, state, key, lit=cpu in self.lit, tooltip=tip).cell("", x, y, size)
+
+    def _state(self, cpu: int, *, own: bool) -> DeviceState:
+        if cpu in self.withheld:
+            return DeviceState.WITHHELD
+        shared = DeviceState.RESERVED if cpu in self.reserved else DeviceState.FREE
+        return DeviceState.ALLOCATED if own else shared
+
+    def _may(self, row: May, cpu: int, x: float, y: float, size: float) -> Mark:
+        """A container's mark below a CPU: may it run there?"""
+        key = f"row/{row.name}/{cpu}"
+        if cpu not in (row.cpus or ()):
+            return Line(key, ((x + size * 0.3, y + size / 2), (x + size * 0.7, y + size / 2)), "rule")
+        return Device("", self._state(cpu, own=row.own), key, tooltip=str(cpu)).cell("", x, y, size)
 
     def says(self) -> str:
         return "; ".join(f"{row.name}: {row.says()}" for row in self.rows)
 
     def about(self) -> str:
         return say("cpus.about", count=len(self.infos), taken=format_cpus(self.taken) or say("set.none"))
-
-
-def _may(row: May, cpu: int, x: float, y: float, size: float) -> Mark:
-    """A container's mark below a CPU: may it run there?"""
-    key = f"row/{row.name}/{cpu}"
-    if cpu not in (row.cpus or ()):
-        return Line(key, ((x + size * 0.3, y + size / 2), (x + size * 0.7, y + size / 2)), "rule")
-    state = DeviceState.ALLOCATED if row.own else DeviceState.FREE
-    return Device("", state, key, tooltip=str(cpu)).cell("", x, y, size)
 
 
 def steps(decision: CPUDecision) -> list[CPUStep]:
@@ -217,7 +238,7 @@ def cpus_picture(title: str, sentence: str, board: CPUBoard, *more: Part, width:
     """Draw the board, and below it who may run on which CPUs."""
     rows = [(row.name, row.about, row.says()) for row in board.rows]
     facts = Facts(table("cpus", "container asks cpus", rows))
-    return picture(title, sentence, Column(board, *more, _legend(), facts), width)
+    return picture(title, sentence, Column(board, *more, _legend(board), facts), width)
 
 
 def requests_picture(
@@ -234,7 +255,8 @@ def requests_picture(
         )
         for name, (board, may, said) in cases.items()
     ]
-    return picture(title, sentence, Column(Grid(*cards, across=2, caption=title), _legend()), width)
+    legend = _legend(*(board for board, _, _ in cases.values()))
+    return picture(title, sentence, Column(Grid(*cards, across=2, caption=title), legend), width)
 
 
 def starts_picture(title: str, sentence: str, errors: Mapping[str, str]) -> Picture:
@@ -248,6 +270,10 @@ def starts_picture(title: str, sentence: str, errors: Mapping[str, str]) -> Pict
     return picture(title, sentence, Card("", listing))
 
 
-def _legend() -> Legend:
-    words = (("shared", "free", True), ("own", "allocated", False), ("reserved", "dashed", True))
-    return Legend(tones=[(say(f"cpus.is.{name}"), tone, outlined) for name, tone, outlined in words])
+def _legend(*boards: CPUBoard) -> Legend:
+    states = {"shared": DeviceState.FREE, "own": DeviceState.ALLOCATED}
+    if any(board.reserved for board in boards):
+        states["reserved"] = DeviceState.RESERVED
+    if any(board.withheld for board in boards):
+        states["withheld"] = DeviceState.WITHHELD
+    return Legend(tones=[(say(f"cpus.is.{name}"), state, True) for name, state in states.items()])

@@ -18,10 +18,11 @@ __all__ = ["CpuView", "NumaBoard", "NumaNodeView", "numa_part", "numa_picture"]
 
 @dataclass(frozen=True, slots=True)
 class CpuView:
-    """A CPU; `owner` is the container that has it for itself."""
+    """A CPU; `owner` is the container that has it for itself, `reserved` how it is kept for the system, if it is."""
 
     id: int
     owner: str = ""
+    reserved: DeviceState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,10 @@ def numa_part(board: NumaBoard, clicks: Mapping[str, str] | None = None) -> Part
         key=lambda shown: shown.group,
     )
     between = [Card(say("numa.between"), Cells(*loose, high=40.0), look="plain")] if loose else []
+    kept = {cpu.reserved for node in board.nodes for cpu in node.cpus}
+    reserved = [state for state in (DeviceState.RESERVED, DeviceState.WITHHELD) if state in kept]
     facts = map(Facts, (_table(board), _devices(board)))
-    return Column(Card("", nodes, *between, Legend(*ON_A_NODE)), *facts)
+    return Column(Card("", nodes, *between, Legend(*ON_A_NODE, *reserved)), *facts)
 
 
 class _Named:
@@ -115,7 +118,7 @@ def _section(name: str, free: int, total: int, cells: Cells) -> Column:
 
 
 def _cpu(cpu: CpuView) -> Shown:
-    state = DeviceState.ALLOCATED if cpu.owner else DeviceState.FREE
+    state = cpu.reserved or (DeviceState.ALLOCATED if cpu.owner else DeviceState.FREE)
     tip = say("numa.cpu.owned" if cpu.owner else "numa.cpu", id=cpu.id, state=state.word, owner=cpu.owner)
     return Shown(str(cpu.id), state, f"cpu/{cpu.id}", tooltip=tip)
 

@@ -10,7 +10,7 @@ from kubedev.views.controls import Action
 from kubedev.views.grammar import Block, Part, line_height
 from kubedev.views.grid import Grid as Places
 from kubedev.views.grid import Group, lay_out
-from kubedev.views.picture import Band, Box, Cell, Line, Mark, Text
+from kubedev.views.picture import Band, Cell, Line, Mark, Text
 from kubedev.views.style import DeviceState, flow, text_width
 
 __all__ = ["Cells", "Device", "Legend"]
@@ -119,7 +119,7 @@ def _group_name(key: str, name: str, group: Group, x: float, y: float) -> Iterat
 class Legend(Part):
     """The marks of states with their words, in rows or, where it stands beside something, one below the other.
 
-    `tones` are colours that bars have: words, colour (or dashed), and whether it is an outline.
+    `tones` are colours that bars have, or states by other words: words, colour, and whether it is an outline.
     """
 
     __slots__ = ("items", "upright")
@@ -129,7 +129,7 @@ class Legend(Part):
         *states: DeviceState,
         preferred: bool = False,
         wash: str = "",
-        tones: Sequence[tuple[str, str, bool]] = (),
+        tones: Sequence[tuple[str, str | DeviceState, bool]] = (),
         upright: bool = False,
     ) -> None:
         items: list[tuple[str, Device | tuple[str, bool]]] = [
@@ -139,7 +139,10 @@ class Legend(Part):
             items.append((say("state.preferred"), Device("", DeviceState.FREE, starred=True)))
         if wash:
             items.append((wash, ("wash", False)))
-        items += [(word, (tone, outlined)) for word, tone, outlined in tones]
+        items += [
+            (word, Device("", tone) if isinstance(tone, DeviceState) else (tone, outlined))
+            for word, tone, outlined in tones
+        ]
         self.items = items
         self.upright = upright
 
@@ -157,8 +160,6 @@ class Legend(Part):
                 at, name = (left + dx, top + dy + 1), f"{key}/{n}"
                 if isinstance(device, Device):
                     yield device.cell(name, *at, 16)
-                elif device[0] == "dashed":
-                    yield Box(name, *at, 16, 16, "", look="dead")
                 else:
                     yield Band(name, *at, 16, 16, device[0], 4, device[1])
                 yield Text(f"{name}/word", left + dx + 24, top + dy + 14, word, tone="muted")

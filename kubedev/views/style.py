@@ -80,6 +80,8 @@ class DeviceState(Enum):
     UNHEALTHY = "unhealthy"
     UNHEALTHY_IN_USE = "unhealthy-in-use"
     REUSABLE = "reusable"
+    RESERVED = "reserved"
+    WITHHELD = "withheld"
 
     @property
     def word(self) -> str:

@@ -53,7 +53,10 @@ _LABEL_TONES = {
     DeviceState.UNHEALTHY: "unhealthy",
     DeviceState.UNHEALTHY_IN_USE: "on-accent",
     DeviceState.REUSABLE: "reusable",
+    DeviceState.RESERVED: "free",
+    DeviceState.WITHHELD: "ink",
 }
+_CELLS = {DeviceState.RESERVED: "free dash", DeviceState.WITHHELD: "dead t-line"}
 _RULES = f"""
 .kd text{{font-family:{FONT};font-size:{SIZE_TEXT}px;fill:$ink}}
 .kd .b{{font-weight:600}}.kd .m{{font-family:{MONO}}}.kd .h{{font-size:{SIZE_HEAD}px}}.kd .x{{font-size:{SIZE_TITLE}px}}
@@ -266,7 +269,7 @@ def _box(mark: Box) -> str:
 
 
 def _cell(mark: Cell) -> str:
-    size, state = mark.size, mark.state.value
+    size, state = mark.size, _CELLS.get(mark.state, mark.state.value)
     radius = min(RADIUS_CELL, size * 0.22)
     out = _rect(0, 0, size, size, radius, f"cell {state}")
     if mark.state in (DeviceState.UNHEALTHY, DeviceState.UNHEALTHY_IN_USE):

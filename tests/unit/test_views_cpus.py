@@ -4,9 +4,12 @@ import pytest
 
 from kubedev.api.objects import Pod
 from kubedev.lab import Machine, cpus, pods
+from kubedev.lab.machine_scene import machine_board
 from kubedev.views.document import document
 from kubedev.views.firsts_cpus import taking
-from kubedev.views.picture import Band, Box, Cell, Picture, Text
+from kubedev.views.numa import numa_picture
+from kubedev.views.picture import Band, Cell, Picture, Text
+from kubedev.views.style import DeviceState
 from tests.unit.picture_checks import problems
 
 WIDTHS = {
@@ -54,7 +57,6 @@ def test_every_cpu_is_on_the_board_once_and_keeps_its_column() -> None:
     board = {
         m.key.rpartition("/")[2]: m.x + m.size / 2 for m in picture.marks if isinstance(m, Cell) and m.label
     }
-    board |= {"0": next(m.x + m.width / 2 for m in picture.marks if isinstance(m, Box))}
     assert sorted(map(int, board)) == list(range(12))
     below = [m for m in picture.marks if isinstance(m, Cell) and m.key.startswith("row/")]
     assert below
@@ -64,7 +66,7 @@ def test_every_cpu_is_on_the_board_once_and_keeps_its_column() -> None:
 def test_columns_stay_where_they_are_when_pods_come() -> None:
     before, after = Machine.set_up(cpus.settings()), machine(2, 3, 2)
     places = [
-        [(m.x, m.y) for m in cpus.draw(each).marks if isinstance(m, Cell) and "row/" not in m.key]
+        [(m.x, m.y) for m in cpus.draw(each).marks if isinstance(m, Cell) and m.label]
         for each in (before, after)
     ]
     assert places[0] == places[1]
@@ -102,3 +104,34 @@ def test_the_first_screen_does_not_say_which_three() -> None:
     words = " ".join(m.text for m in first.frames[-1].marks if isinstance(m, Text))
     assert "which ones?" in words
     assert "2,6,8" not in words
+
+
+def looks(picture: Picture, cpu: str) -> set[DeviceState]:
+    """How a CPU looks on a board, and below it where a container may run on it."""
+    named = {m.key for m in picture.marks if isinstance(m, Cell) and m.label == cpu}
+    return {
+        m.state
+        for m in picture.marks
+        if isinstance(m, Cell) and (m.key in named or m.key.endswith(f"row/web/{cpu}"))
+    }
+
+
+def test_a_reserved_cpu_looks_alike_wherever_it_is_shared_and_otherwise_where_it_is_nobodys() -> None:
+    shares, strict = (
+        Machine.set_up(cpus.settings(options=options, memory=16))
+        for options in ("", "strict-cpu-reservation")
+    )
+    for each, state in ((shares, DeviceState.RESERVED), (strict, DeviceState.WITHHELD)):
+        for drawn in (cpus.draw(each, asks("web", "500m")), numa_picture(machine_board(each.kubelet))):
+            assert looks(drawn, "0") == {state}
+            assert looks(drawn, "2") == {DeviceState.FREE}
+    legends = [{m.state for m in cpus.draw(each).marks if isinstance(m, Cell)} for each in (shares, strict)]
+    assert legends[0] ^ legends[1] == {DeviceState.RESERVED, DeviceState.WITHHELD}
+
+
+def test_cards_of_sixteen_cpus_name_each_of_them() -> None:
+    each = Machine.set_up(cpus.settings(sockets=1, cores=8, caches=2, dealt=False))
+    picture = cpus.side_by_side("two", {"a": (each, asks("t", 8)), "b": (each, asks("t", 4))}).picture
+    check(picture)
+    named = [m.label for m in picture.marks if isinstance(m, Cell) and m.label]
+    assert sorted(map(int, named)) == sorted([*range(16)] * 2)
