@@ -163,6 +163,7 @@ def test_three_options_that_need_another_machine(lab: Notebook) -> None:
     own = {name: cpus.of(after, "trainer") for name, after in got.items()}
     assert own["8 CPUs, two caches"] == "1-4,9-12"
     assert own["prefer-align-cpus-by-uncorecache"] == "4-7,12-15"
+    assert own["align-by-socket"] == "4-5,12-13"
     assert not got["4 CPUs, restricted"].kubelet.pods["trainer"].active
     assert got["align-by-socket"].kubelet.pods["trainer"].active
     shared = [
