@@ -31,6 +31,7 @@ _APART: dict[Level, float] = {
     "core": 0.3,
 }  # in columns
 _LARGEST, _TOP = 40.0, 30.0
+_REACH = 750.0  # words go no farther, so that they are read in a narrow column without scrolling
 
 Places = Mapping[int, tuple[float, float]]
 
@@ -128,8 +129,9 @@ class CPUBoard(Part):
     def _row(self, row: May, left: float, unit: float, size: float, end: float, width: float) -> Block:
         """A container: its name, its mark below each CPU, and its CPUs in words, beside the marks or below them."""
         key, small = f"row/{row.name}", size if self.stacked else min(size, 18.0)
-        cells, beside = unit * (self.lines - 1) + small, text_width(row.says(), bold=True) < width - end - 10
-        lines = flow(row.says(), width - left - 20, bold=True)
+        cells, reach = unit * (self.lines - 1) + small, min(width, _REACH) - 10
+        beside = text_width(row.says(), bold=True) < reach - end
+        lines = flow(row.says(), reach - left - 10, bold=True)
         high = max(46.0, cells + 12 + 20 * len(lines) * (not beside))
 
         def draw(x: float, y: float, _height: float) -> Iterator[Mark]:
@@ -146,7 +148,7 @@ class CPUBoard(Part):
                 return
             for n, line in enumerate(lines):
                 at = y + cells + 24 + 18 * n
-                yield word(f"{key}/says/{n}", x + width - 10, at, line, row.tone, "end", bold=True)
+                yield word(f"{key}/says/{n}", x + left, at, line, row.tone, "start", bold=True)
 
         return Block(high, draw)
 
@@ -276,4 +278,4 @@ def _legend(*boards: CPUBoard) -> Legend:
         states["reserved"] = DeviceState.RESERVED
     if any(board.withheld for board in boards):
         states["withheld"] = DeviceState.WITHHELD
-    return Legend(tones=[(say(f"cpus.is.{name}"), state, True) for name, state in states.items()])
+    return Legend(tones=[(say(f"cpus.is.{name}"), state, True) for name, state in states.items()], inset=2.0)

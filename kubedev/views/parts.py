@@ -119,10 +119,11 @@ def _group_name(key: str, name: str, group: Group, x: float, y: float) -> Iterat
 class Legend(Part):
     """The marks of states with their words, in rows or, where it stands beside something, one below the other.
 
-    `tones` are colours that bars have, or states by other words: words, colour, and whether it is an outline.
+    `tones` are colours that bars have, or states by other words: words, colour, and whether it is an outline. At a
+    picture's own edge the marks' outlines need some pixels of `inset`.
     """
 
-    __slots__ = ("items", "upright")
+    __slots__ = ("inset", "items", "upright")
 
     def __init__(
         self,
@@ -131,6 +132,7 @@ class Legend(Part):
         wash: str = "",
         tones: Sequence[tuple[str, str | DeviceState, bool]] = (),
         upright: bool = False,
+        inset: float = 0.0,
     ) -> None:
         items: list[tuple[str, Device | tuple[str, bool]]] = [
             (state.word, Device("", state)) for state in states
@@ -145,13 +147,15 @@ class Legend(Part):
         ]
         self.items = items
         self.upright = upright
+        self.inset = inset
 
     def lay(self, width: float, key: str) -> Block:
-        places, x, row = [], 0.0, 0
+        places: list[tuple[float, float]] = []
+        x, row = self.inset, 0
         for word, _ in self.items:
             needed = 24 + text_width(word)
-            if x and (self.upright or x + needed > width):
-                x, row = 0.0, row + 1
+            if places and (self.upright or x + needed > width):
+                x, row = self.inset, row + 1
             places.append((x, row * 22.0))
             x += needed + 18
 

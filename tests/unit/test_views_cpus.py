@@ -9,9 +9,10 @@ from kubedev.views.document import document
 from kubedev.views.firsts_cpus import taking
 from kubedev.views.numa import numa_picture
 from kubedev.views.picture import Band, Cell, Picture, Text
-from kubedev.views.style import DeviceState
+from kubedev.views.style import DeviceState, text_width
 from tests.unit.picture_checks import problems
 
+START = {"start": 1.0, "middle": 0.5, "end": 0.0}
 WIDTHS = {
     "8": (1, 4, 2),
     "12": (2, 3, 2),
@@ -135,3 +136,20 @@ def test_cards_of_sixteen_cpus_name_each_of_them() -> None:
     check(picture)
     named = [m.label for m in picture.marks if isinstance(m, Cell) and m.label]
     assert sorted(map(int, named)) == sorted([*range(16)] * 2)
+
+
+def test_all_words_of_twelve_cpus_are_read_in_a_column_of_700_pixels() -> None:
+    before = cpus.admitted(Machine.set_up(cpus.settings()), asks("web", "500m"), asks("far-too-large", 1000))
+    picture = cpus.draw(before, asks("trainer", 6))
+    check(picture)
+    ends = {
+        m.text: m.x + text_width(m.text, bold=m.bold) * START[m.anchor]
+        for m in picture.marks
+        if isinstance(m, Text)
+    }
+    assert {text for text, end in ends.items() if end * 0.92 > 700} == set()
+
+
+def test_a_legends_first_mark_is_whole() -> None:
+    picture = cpus.draw(Machine.set_up(cpus.settings()), asks("web", "500m"))
+    assert min(m.x for m in picture.marks if isinstance(m, Cell)) >= 1, "half of a stroke of two pixels"
