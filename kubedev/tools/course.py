@@ -83,7 +83,7 @@ _WORDS_A_MINUTE = 150
 
 
 def _effort(cell: NotebookNode) -> float:
-    """Minutes, roughly: reading, half a minute a cell with code, a whole one where something is predicted."""
+    """Minutes, roughly: reading, half a minute a cell with code, a whole one where a reader predicts or turns knobs."""
     if cell.cell_type == "markdown":
         return 0 if is_note(cell) else len(cell.source.split()) / _WORDS_A_MINUTE
-    return 1.0 if "predict(" in cell.source else 0.5
+    return 1.0 if re.search(r"\b(predict|explore)\(", cell.source) else 0.5

@@ -11,7 +11,7 @@ from kubedev.lab import predict, record
 from kubedev.lab.check import Checked
 from kubedev.tools import lab as lab_tool
 from kubedev.tools import notebooks, progress, reset
-from kubedev.tools.course import course
+from kubedev.tools.course import course, outlined
 from kubedev.tools.course_page import plans, written
 from kubedev.tools.notebooks import UnknownLabError, all_labs, find, section_cell
 from tests.conftest import ROOT
@@ -128,3 +128,12 @@ def test_s17_the_file_with_answers_is_ignored_by_git_and_named_in_readme() -> No
     assert str(record.FILE) in (ROOT / ".gitignore").read_text().splitlines()
     assert f"`{record.FILE}`" in (ROOT / "README.md").read_text("utf-8")
     assert notebooks.original(LABS / "mine.ipynb") is None
+
+
+def test_a_reader_alone_takes_a_minute_for_a_prediction_or_a_knob_and_half_of_one_for_other_code() -> None:
+    def minutes(source: str) -> float:
+        cells = [nbformat.v4.new_markdown_cell("## One"), nbformat.v4.new_code_cell(source)]
+        return outlined("one", nbformat.v4.new_notebook(cells=cells)).sections[-1].minutes
+
+    run = minutes("show(1)")
+    assert [minutes("predict(1)"), minutes("explore(draw)")] == pytest.approx([run + 0.5] * 2)
