@@ -117,7 +117,7 @@ class Explorer(Pictured):
             name.replace("_", " ") for name, value in self.values.items() if value != before[name]
         )
         self._links.follow([{"do": "turn", **self.values}])
-        self.picture.put(self._at, [Frame(self._draw(**self.values), "you", label)], at=self._at)
+        self.picture.put(self._at, [Frame(self._draw(**self.values), "you", label)], at=self._at, report=None)
 
     def act(self, action: Mapping[str, Any]) -> None:
         """Carry out an action: `turn` sets the knobs that it names; an older mark's `NAME:VALUE` is the same.
@@ -136,6 +136,8 @@ class Explorer(Pictured):
     def _acted(self, action: Mapping[str, Any], at: int, control: str) -> None:
         if at != self._at and at < len(self.history):
             self._go(at)
+        if action.get("do") == "open":  # a number: its note is in the picture
+            return self.picture.tell(control, at)
         try:
             self.act(action)
         except (KeyError, TraitError) as error:

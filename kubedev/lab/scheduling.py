@@ -17,7 +17,7 @@ from kubedev.lab.lookup import read_taint
 from kubedev.lab.pods import Amounts, container, pod
 from kubedev.lab.scheduler_config import SchedulerConfig
 from kubedev.lab.session import Lab
-from kubedev.lab.turning import Turns, turns
+from kubedev.lab.turning import Turns
 from kubedev.scheduler.context import Context
 from kubedev.scheduler.cycle import Decision, schedule_one
 from kubedev.scheduler.extension_points import EXTENSION_POINTS as EXTENSION_POINTS
@@ -40,7 +40,6 @@ from kubedev.views.live import LivePicture
 from kubedev.views.part import Knob
 from kubedev.views.picture import Picture
 from kubedev.views.placed import Case, placed_picture
-from kubedev.views.scored import explained
 from kubedev.views.shape import shape_picture
 from kubedev.views.stage import Frame, Stage
 from kubedev.views.style import WIDTH
@@ -180,16 +179,8 @@ def cycle(
     framework = profile or default_framework()
     decision = decide(pod, nodes, framework, storage)
     frames = [Frame(moment.picture()) for moment in Cycle.of(decision, framework)]
-
-    def open_score(action: Mapping[str, Any], _at: int, control: str) -> None:
-        found = (
-            [one for one in decision.scores.plugins if one.plugin == action["plugin"]]
-            if decision.scores
-            else []
-        )
-        stage.report(explained(found[0], action["node"]), control, error=False)
-
-    stage = Stage(frames, since=len(frames) - 1 if end else 0, play=not end, on_action=open_score)
+    since = len(frames) - 1 if end else 0
+    stage = Stage(frames, since=since, play=not end, on_action=lambda _, at, control: stage.tell(control, at))
     return stage
 
 
@@ -268,9 +259,9 @@ def play(queue: Sequence[Pod], nodes: Sequence[NodeInfo], resource: str) -> Turn
 
     def draw(chosen: tuple[str, ...]) -> Picture:
         if len(chosen) < len(queue):
-            skip = Knob(Button(say("play.skip"), act("skip")))
+            leave = Knob(Button(say("play.skip"), act("skip")))
             shown = fits_picture(
-                decide(queue[len(chosen)], there(chosen)), there(chosen), None, WIDTH, "bind", skip
+                decide(queue[len(chosen)], there(chosen)), there(chosen), None, WIDTH, "bind", leave
             )
             then = ", ".join(pod.name for pod in queue[len(chosen) + 1 :]) or say("set.none")
             sentence = say("play.next", pod=queue[len(chosen)].name, then=then)
@@ -291,4 +282,7 @@ def play(queue: Sequence[Pod], nodes: Sequence[NodeInfo], resource: str) -> Turn
             raise ValueError(say("play.refused", node=node, pod=pod.name, why=why))
         return (*chosen, node)
 
-    return turns((), draw, bind=bind, skip=lambda chosen: (*chosen, ""))
+    def skip(chosen: tuple[str, ...]) -> tuple[str, ...]:
+        return (*chosen, "")
+
+    return Turns((), draw, {"bind": bind, "skip": skip}, {"skip": say("play.skip")})

@@ -24,10 +24,19 @@ def turns(value: V, draw: Callable[[V], Picture], **does: Callable[..., V]) -> "
 
 
 class Turns(Stage, Generic[V]):
-    """A stage that keeps a value for each frame; `act` does something in code, `link` ties a widget to an action."""
+    """A stage that keeps a value for each frame; `act` does something in code, `link` ties a widget to an action.
 
-    def __init__(self, value: V, draw: Callable[[V], Picture], does: Mapping[str, Callable[..., V]]) -> None:
-        self._values, self._draw, self._does = [value], draw, dict(does)
+    On the time line an action is called by its name, or by what `names` has for it.
+    """
+
+    def __init__(
+        self,
+        value: V,
+        draw: Callable[[V], Picture],
+        does: Mapping[str, Callable[..., V]],
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        self._values, self._draw, self._does, self._names = [value], draw, dict(does), dict(names or {})
         self._followers: list[Callable[[V], object]] = []
         self._dragging = False
         self._links = Links(self.act)
@@ -49,7 +58,9 @@ class Turns(Stage, Generic[V]):
         value = self._does[do](self._values[keep - 1], **about)
         self._dragging = dragging
         self._values[keep:] = [value]
-        label = " ".join([do, *(said for said in about.values() if isinstance(said, str))])
+        label = " ".join(
+            [self._names.get(do, do), *(said for said in about.values() if isinstance(said, str))]
+        )
         self.put(keep, [Frame(self._draw(value), "you", label)], at=keep)
         self._links.follow([action])
         if not dragging:

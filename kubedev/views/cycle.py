@@ -110,9 +110,12 @@ class Cycle:
             tied=len(best),
             node=name,
             sum=scores.totals[name] if scores and name else "",
-            plugin=self.filters[self.asked - 1] if self.asked else "",
+            plugin=self._last_asked(),
             score=short(scores.plugins[self.scored - 1].plugin) if scores and self.scored else "",
         )
+
+    def _last_asked(self) -> str:
+        return say("cycle.every") if self.asked == len(self.filters) else self.filters[self.asked - 1]
 
     def _point(self, n: int) -> Stop:
         group = "queue" if n < 2 else "scheduling" if n < _PRE_BIND else "binding"

@@ -93,8 +93,10 @@ def fits_pictures(
         fit = sum(status.is_success for status in seen.values())
         said = "looked" if looked < len(nodes) else "some" if fit else "sentence"
         sentence = say(f"fits.{said}", looked=looked, fit=fit, count=len(nodes), pod=pod)
-        told = [Card("", Counted(*_pieces(order, letters, seen, checks, len(nodes))))] * (not (do and fit))
-        out.append(picture(say("fits.title", pod=pod), sentence, Column(facts, above, framed, *told), width))
+        told: Part = Card("", Counted(*_pieces(order, letters, seen, checks, len(nodes))))
+        if do and fit:  # the sentence is not written, so the letters are told
+            told = Words(". ".join(f"{letter}: {reason}" for reason, letter in letters.items()), "muted")
+        out.append(picture(say("fits.title", pod=pod), sentence, Column(facts, above, framed, told), width))
     return out
 
 

@@ -34,7 +34,8 @@ def short(plugin: str) -> str:
 def explained(scores: PluginScores, node: str) -> str:
     """The raw score from its reasons, the normalized one, and what is added to the sum."""
     raw, normalized = scores.raw[node], scores.normalized[node]
-    reasons = "; ".join(map(_reason, raw.why)) or say("scored.nothing")
+    nothing = say("scored.nothing" if scores.plugin in _SHORT else "scored.own", raw=raw.value)
+    reasons = "; ".join(map(_reason, raw.why)) or nothing
     most = max(score.value for score in scores.raw.values())
     kind = "same" if raw.value == normalized else "normalized"
     after = say(f"scored.{kind}", raw=raw.value, normalized=normalized, most=most)

@@ -25,7 +25,7 @@ from kubedev.views.catalogue import say, templates
 from kubedev.views.document import Document, JsonPatch, document, patch, to_json
 from kubedev.views.live import frames_html, page_sheet, with_frames
 from kubedev.views.paced import Pace
-from kubedev.views.picture import Picture
+from kubedev.views.picture import Box, Picture
 
 __all__ = ["SAVED_BYTES", "Frame", "Kind", "Mode", "Stage", "recording"]
 
@@ -157,6 +157,12 @@ class Stage(anywidget.AnyWidget):
         said = {"text": text, "control": control, "error": error} if text else None
         with self._writing:
             self.put(len(self._frames), (), report=said)
+
+    def tell(self, control: str, at: int) -> None:
+        """Say the note of the box with this key in a frame, also where it was said before and closed."""
+        notes = {m.key: m.tooltip for m in self._frames[at].picture.marks if isinstance(m, Box)}
+        self.report("")
+        self.report(notes.get(control, ""), control, error=False)
 
     def flush(self) -> None:
         """Send now what is still waiting for its turn."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kubedev.lab import pods, scheduling, turns
+from kubedev.lab import explore, pods, scheduling, turns
 from kubedev.scheduler.node_info import NodeInfo
 from kubedev.scheduler.plugins.default_plugins import default_framework
 from kubedev.views.cycle import Cycle
@@ -14,6 +14,7 @@ from kubedev.views.grammar import picture
 from kubedev.views.picture import Box, Handle, Picture, Pill, Text
 from kubedev.views.pipeline import Pipeline, Stop
 from kubedev.views.scored import explained
+from kubedev.views.stage import Stage
 from tests.unit.picture_checks import problems
 
 GPU = "nvidia.com/gpu"
@@ -98,6 +99,57 @@ def test_a_raw_score_opens_to_its_arithmetic() -> None:
     stage._message(None, {"act": asked, "at": len(stage.frames) - 1, "control": boxes[0].key}, None)
     assert stage._fields["report"]["text"] == boxes[0].tooltip
     assert stage._fields["report"]["control"] == boxes[0].key
+
+
+def press(stage: Stage, do: str) -> Box:
+    """Press the first box of the frame on show that does this."""
+    pressed = next(
+        m
+        for m in stage.picture.marks
+        if isinstance(m, Box) and not isinstance(m.action, str) and dict(m.action)["do"] == do
+    )
+    asked = {"act": dict(pressed.action), "at": stage.at, "control": pressed.key}  # type: ignore[arg-type]
+    stage._message(None, asked, None)
+    return pressed
+
+
+def test_a_raw_score_opens_in_a_picture_with_knobs_until_one_is_turned() -> None:
+    nodes = fleet(8)
+    shown = explore(lambda pods: scheduling.draw_cycle(TRAINER, nodes[:pods]), pods=range(4, 9))
+    for _ in "once", "and again":
+        score = press(shown.picture, "open")
+        said = {"text": score.tooltip, "control": score.key, "error": False}
+        assert shown.picture._fields["report"] == said
+        assert score.tooltip.endswith("for the sum.")
+    assert len(shown.history) == 1
+    shown.turn(pods=8)
+    assert shown.picture._fields["report"] is None
+
+
+def test_a_plugin_of_ones_own_is_said_to_have_returned_its_score() -> None:
+    class Quiet:
+        def score(self, _state: Any, _pod: Any, _node: Any) -> int:
+            return 75
+
+    scores = scheduling.decide(TRAINER, fleet(8), scheduling.profile("", Quiet)).scores
+    assert scores
+    (mine,) = (one for one in scores.plugins if one.plugin == "Quiet")
+    assert explained(mine, min(mine.raw)).split(". ")[0].endswith("its method score returned 75")
+
+
+def test_when_every_filter_was_asked_none_is_named_as_the_last() -> None:
+    end = [moment for moment in moments(8) if moment.point == 3][-1]
+    assert "After all filters" in end.picture().sentence
+
+
+def test_letters_of_refusals_have_their_reasons_below_while_the_reader_plays() -> None:
+    nodes = [scheduling.node(name, {"cpu": 4, GPU: count}) for name, count in (("a", 4), ("b", 1))]
+    queue = [pods.pod(pods.container("main", {GPU: 2}), name=name) for name in ("one", "two")]
+    game = scheduling.play(queue, nodes, GPU)
+    assert f"a: Insufficient {GPU}" in " ".join(texts(game.picture))
+    assert problems(game.picture) == []
+    game.act({"do": "skip"})
+    assert game.frames[-1].label == "leave it Pending"
 
 
 def test_the_arithmetic_is_the_plugins_own() -> None:
