@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-__all__ = ["Keeper"]
+__all__ = ["Keeper", "adopt_orphans"]
 
 SUBREAPER = 36  # man 2 prctl: PR_SET_CHILD_SUBREAPER
 KEPT_LINES = 200
@@ -101,7 +101,7 @@ class _Kept:
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
-        _adopt_orphans()
+        adopt_orphans()
         rest = b""
         while True:
             ready, _, _ = select.select([0, reader], [], [])
@@ -155,7 +155,7 @@ def _reaped() -> list[tuple[int, int]]:
     return found
 
 
-def _adopt_orphans() -> None:
+def adopt_orphans() -> None:
     """Become the parent of processes whose parent ended, so that they are found."""
     with suppress(Exception):
         import ctypes

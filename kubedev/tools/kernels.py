@@ -16,6 +16,7 @@ from pathlib import Path
 from traitlets.config import Config
 
 from kubedev.console import END_SIGNALS, is_terminal
+from kubedev.tools.keeper import adopt_orphans
 from kubedev.tools.notebooks import PARTS
 from kubedev.wire.owned import owned_folder, sweep
 from kubedev.wire.sockets import have_unix_sockets
@@ -97,13 +98,16 @@ def end_at_signals(said: str = "") -> None:
 
 
 def end_descendants() -> None:
-    """Kill the processes that this one started; what those started ends by itself, or is killed 3 s later."""
-    all_pids = _descendants(os.getpid())
-    for pid, parent in all_pids.items():
+    """Kill the processes that this one started; what those started ends by itself, or is killed 3 s later.
+
+    Orphans become children of this process: a kernel may start another one in the moment in which it is killed.
+    """
+    adopt_orphans()
+    for pid, parent in _descendants(os.getpid()).items():
         if parent == os.getpid():
             _kill(pid)
     deadline = time.monotonic() + 3
-    while (left := [pid for pid in all_pids if _runs(pid)]) and time.monotonic() < deadline:
+    while (left := [pid for pid in _descendants(os.getpid()) if _runs(pid)]) and time.monotonic() < deadline:
         time.sleep(0.02)
     for pid in left:
         _kill(pid)

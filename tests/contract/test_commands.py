@@ -510,6 +510,32 @@ def test_r9_a_signal_at_any_moment_leaves_nothing(place: Place, command: str, nu
         assert folders_of(process.pid) == []
 
 
+STARTED_LATE = """
+import subprocess, sys
+from pathlib import Path
+from kubedev.tools import kernels
+LATE = "import subprocess, sys; input(); late = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"
+child = subprocess.Popen([sys.executable, "-c", LATE + "; print(late.pid, flush=True); input()"],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+kill, late = kernels._kill, []
+def and_it_starts_another_before(pid):
+    if not late:
+        print(file=child.stdin, flush=True)
+        late.append(int(child.stdout.readline()))
+    kill(pid)
+kernels._kill = and_it_starts_another_before
+kernels.end_descendants()
+stat = Path(f"/proc/{late[0]}/stat")
+print(stat.read_text().rpartition(")")[2].split()[0] if stat.exists() else "gone")
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="descendants are found by /proc")
+def test_what_a_kernel_starts_in_the_moment_in_which_it_is_killed_ends_too() -> None:
+    ran = subprocess.run([sys.executable, "-c", STARTED_LATE], capture_output=True, text=True, timeout=60)
+    assert (ran.stdout.strip() in ("gone", "Z"), ran.stderr) == (True, "")
+
+
 # Folders of dead runs
 
 
