@@ -104,16 +104,19 @@ def set_health(plugin: Plugin, device_id: str, healthy: bool) -> Plugin:
 
 def set_listed(plugin: Plugin, device_id: str, listed: bool) -> Plugin:
     """The plugin after its list leaves a device out, or has it again, at the end; all that share the id go together.
-    Raises PluginError.
+    Where it is so already, nothing changes. Raises PluginError for a device that it does not have.
     """
-    there, elsewhere = (plugin.left_out, plugin.devices) if listed else (plugin.devices, plugin.left_out)
-    found = tuple(device for device in there if device.id == device_id)
-    if not found:
-        what = "left out" if listed else "listed"
-        raise PluginError(f"expected a device that is {what} ({_shown(there)}), got {device_id!r}")
-    there, elsewhere = tuple(d for d in there if d.id != device_id), (*elsewhere, *found)
-    devices, left_out = (elsewhere, there) if listed else (there, elsewhere)
-    return replace(plugin, devices=devices, left_out=left_out)
+    known = tuple(sorted((*plugin.devices, *plugin.left_out), key=lambda device: device.id))
+    moved = tuple(
+        device for device in (plugin.left_out if listed else plugin.devices) if device.id == device_id
+    )
+    if device_id not in {device.id for device in known}:
+        raise PluginError(f"{device_id!r} is no device of this plugin; it has {_shown(known)}")
+    devices = tuple(device for device in plugin.devices if device not in moved)
+    left_out = tuple(device for device in plugin.left_out if device not in moved)
+    if listed:
+        return replace(plugin, devices=(*devices, *moved), left_out=left_out)
+    return replace(plugin, devices=devices, left_out=(*left_out, *moved))
 
 
 def set_count(plugin: Plugin, count: int) -> Plugin:

@@ -134,3 +134,12 @@ def test_uids_are_never_used_twice_and_take_no_room_of_their_own() -> None:
         run.settle()
     assert len(set(seen)) == 5
     assert len(run.state.store.uids) == 1
+
+
+def test_a_device_that_is_left_out_twice_at_once_is_left_out(lab: Lab) -> None:
+    """Two buttons, pressed before the first one was heard."""
+    lab.plugin(GPU, 3)
+    lab.do(e.DeviceListed(NODE, GPU, "d0", False), e.DeviceListed(NODE, GPU, "d0", False))
+    assert allocatable(lab) == 2
+    lab.do(e.DeviceListed(NODE, GPU, "d0", True), e.DeviceListed(NODE, GPU, "d0", True))
+    assert allocatable(lab) == 3

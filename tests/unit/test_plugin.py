@@ -64,6 +64,18 @@ def test_health_and_count() -> None:
         set_health(GPU, "d9", False)
 
 
+def test_a_device_is_left_out_once_and_listed_once_however_often_it_is_said() -> None:
+    without = obey(GPU, "leave-out d0")
+    assert [device.id for device in without.left_out] == ["d0"]
+    assert len(without.devices) == 7
+    assert obey(without, "leave-out d0") == without
+    again = obey(without, "list d0")
+    assert [device.id for device in again.devices] == [*IDS[1:], "d0"]
+    assert obey(again, "list d0") == again
+    with pytest.raises(PluginError, match="'d9' is no device of this plugin; it has d0 to d7"):
+        obey(without, "leave-out d9")
+
+
 def test_commands() -> None:
     assert obey(GPU, "unhealthy d3\n") == set_health(GPU, "d3", False)
     assert obey(obey(GPU, "unhealthy d3"), " healthy  d3 ") == GPU
