@@ -9,7 +9,7 @@ import nbformat
 
 from tests.conftest import ROOT
 
-__all__ = ["Notebook", "answers", "check_with"]
+__all__ = ["Notebook", "answers", "check_with", "read_before"]
 
 
 class Notebook:
@@ -37,6 +37,23 @@ class Notebook:
         if not isinstance(last, ast.Expr):
             return None
         return eval(compile(ast.Expression(last.value), "cell", "eval"), self.names)
+
+    def exercise(self, name: str, answer: str | None = None) -> Any:
+        """Run an exercise's scene, what stands in its cell, then an answer if one is given; what the check says."""
+        self.run(f"{name}-scene", f"{name}-yours")
+        if answer is not None:
+            self.say(answer)
+        return self.run(f"{name}-check")
+
+
+def read_before(lab: str) -> dict[str, str]:
+    """For each code cell of a lab, by its id, what stands above it, code too, but for what is folded."""
+    read, above = "", {}
+    for cell in nbformat.read(ROOT / "labs" / f"{lab}.ipynb", as_version=4).cells:
+        if cell.cell_type == "code":
+            above[cell.id] = read
+        read += re.sub("<details>.*?</details>", "", cell.source, flags=re.S) + " "
+    return above
 
 
 def answers(lab: str) -> list[str]:

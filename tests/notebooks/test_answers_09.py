@@ -4,15 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import nbformat
 import pytest
 
 from kubedev.api.objects import Pod
 from kubedev.api.requests import compute_pod_resource_request
 from kubedev.lab import Lab, admin, pods, scheduling
 from kubedev.scheduler.plugins.fits import fits
-from tests.conftest import ROOT
-from tests.notebooks.exercises import Notebook, answers
+from tests.notebooks.exercises import Notebook, answers, read_before
 
 GPU = "nvidia.com/gpu"
 RIGHT = answers("09-fits")
@@ -170,15 +168,7 @@ def test_the_kubelet_leaves_noexecute_taints_to_static_pods() -> None:
 
 
 def test_s15_nothing_before_a_question_answers_it() -> None:
-    cells = nbformat.read(ROOT / "labs/09-fits.ipynb", as_version=4).cells
-    text = {
-        asked: " ".join(
-            re.sub("<details>.*?</details>", "", cell.source, flags=re.S)
-            for cell in cells[: next(n for n, cell in enumerate(cells) if cell.id == asked)]
-            if cell.cell_type == "markdown"
-        )
-        for asked in ("predict-sentence", "after-predict", "knob-predict", "kubelet-predict")
-    }
+    text = read_before("09-fits")
     assert "add up to the number" not in text["predict-sentence"]
     assert "every" not in text["predict-sentence"].split("resource that is short")[0][-8:]
     assert "in its own cache" not in text["after-predict"]
@@ -186,19 +176,12 @@ def test_s15_nothing_before_a_question_answers_it() -> None:
     assert "dropped" not in text["kubelet-predict"]
 
 
-def exercise(lab: Notebook, name: str, answer: str | None = None) -> Any:
-    lab.run(f"{name}-scene", f"{name}-yours")
-    if answer is not None:
-        lab.say(answer)
-    return lab.run(f"{name}-check")
-
-
 @pytest.mark.parametrize(("name", "right"), list(zip(("one", "two", "three"), RIGHT, strict=True)))
 def test_the_exercises_are_solved_by_their_answers_and_not_before(
     lab: Notebook, name: str, right: str
 ) -> None:
-    assert not exercise(lab, name)
-    assert exercise(lab, name, right)
+    assert not lab.exercise(name)
+    assert lab.exercise(name, right)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +200,7 @@ def test_the_exercises_are_solved_by_their_answers_and_not_before(
     ],
 )
 def test_b52_exercise_one_answered_wrongly(lab: Notebook, body: str, sentence: str) -> None:
-    said = exercise(lab, "one", f"def cause(info):\n    return {body}")
+    said = lab.exercise("one", f"def cause(info):\n    return {body}")
     assert sentence in "\n".join(said.broken)
 
 
@@ -233,7 +216,7 @@ def test_b52_exercise_one_answered_wrongly(lab: Notebook, body: str, sentence: s
     ],
 )
 def test_b62_exercise_two_answered_wrongly(lab: Notebook, smallest: str, sentence: str) -> None:
-    assert sentence in "\n".join(exercise(lab, "two", f"smallest = {smallest}").broken)
+    assert sentence in "\n".join(lab.exercise("two", f"smallest = {smallest}").broken)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +230,7 @@ def test_b62_exercise_two_answered_wrongly(lab: Notebook, smallest: str, sentenc
     ],
 )
 def test_b60_exercise_three_answered_wrongly(lab: Notebook, huge: str, wrong: list[str]) -> None:
-    said = exercise(lab, "three", f"huge = {huge}").broken
+    said = lab.exercise("three", f"huge = {huge}").broken
     assert [sentence.partition(":")[0] for sentence in said] == wrong
 
 
@@ -255,7 +238,7 @@ def test_b60_exercise_three_answered_wrongly(lab: Notebook, huge: str, wrong: li
 def test_b60_what_turns_over_fits_and_with_plain_arithmetic_does_not(
     lab: Notebook, cpu: str, memory: str
 ) -> None:
-    assert exercise(lab, "three", f"huge = {{'cpu': '{cpu}', 'memory': '{memory}'}}")
+    assert lab.exercise("three", f"huge = {{'cpu': '{cpu}', 'memory': '{memory}'}}")
     node = scheduling.node("small", {"cpu": 8, "memory": "32Gi"})
     pod = pods.pod(pods.container("c", cpu=cpu, memory=memory))
     assert scheduling.kubelet(pod, node).admit

@@ -1,17 +1,14 @@
 """Lab 10: what its predictions are compared with, what it states, and its exercises, answered rightly and wrongly."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
-import nbformat
 import pytest
 
 from kubedev.lab import pods, scheduling
 from kubedev.scheduler.extension_points import EXTENSION_POINTS
 from kubedev.scheduler.framework import num_feasible_nodes_to_find
-from tests.conftest import ROOT
-from tests.notebooks.exercises import Notebook, answers
+from tests.notebooks.exercises import Notebook, answers, read_before
 
 GPU = "nvidia.com/gpu"
 RIGHT = answers("10-cycle")
@@ -331,15 +328,7 @@ def test_the_reader_plays_the_scheduler_and_is_compared_with_it(lab: Notebook) -
 
 
 def test_s15_nothing_before_a_question_answers_it() -> None:
-    cells = nbformat.read(ROOT / "labs/10-cycle.ipynb", as_version=4).cells
-    text = {
-        asked: " ".join(
-            re.sub("<details>.*?</details>", "", cell.source, flags=re.S)
-            for cell in cells[: next(n for n, cell in enumerate(cells) if cell.id == asked)]
-            if cell.cell_type == "markdown"
-        )
-        for asked in ("predict-pack", "then-predict", "refuse-predict", "many-predict", "bind-predict")
-    }
+    text = read_before("10-cycle")
     assert "invisible" not in text["predict-pack"]
     assert "random" not in text["predict-pack"]
     assert "deviation" not in text["then-predict"]
@@ -348,19 +337,12 @@ def test_s15_nothing_before_a_question_answers_it() -> None:
     assert "forgotten" not in text["bind-predict"]
 
 
-def exercise(lab: Notebook, name: str, answer: str | None = None) -> Any:
-    lab.run(f"{name}-scene", f"{name}-yours")
-    if answer is not None:
-        lab.say(answer)
-    return lab.run(f"{name}-check")
-
-
 @pytest.mark.parametrize(("name", "right"), list(zip(("one", "two", "three"), RIGHT, strict=True)))
 def test_the_exercises_are_solved_by_their_answers_and_not_before(
     lab: Notebook, name: str, right: str
 ) -> None:
-    assert not exercise(lab, name)
-    assert exercise(lab, name, right)
+    assert not lab.exercise(name)
+    assert lab.exercise(name, right)
 
 
 STRATEGY = """configuration = '''{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration,
@@ -382,7 +364,7 @@ GPUS = "resources: [{name: nvidia.com/gpu, weight: 5}]"
     ],
 )
 def test_b58_exercise_one_by_other_strategies(lab: Notebook, strategy: str, waiting: int) -> None:
-    assert len(exercise(lab, "one", STRATEGY % strategy).broken) == waiting
+    assert len(lab.exercise("one", STRATEGY % strategy).broken) == waiting
 
 
 @pytest.mark.parametrize(
@@ -402,7 +384,7 @@ def test_b58_exercise_one_by_other_strategies(lab: Notebook, strategy: str, wait
 )
 def test_exercise_two_answered_wrongly(lab: Notebook, body: str, sentence: str) -> None:
     answer = f"class PackGPUs:\n    def score(self, state, pod, node_info):\n        return {body}"
-    assert sentence in "\n".join(exercise(lab, "two", answer).broken)
+    assert sentence in "\n".join(lab.exercise("two", answer).broken)
 
 
 @pytest.mark.parametrize(
@@ -414,4 +396,4 @@ def test_exercise_two_answered_wrongly(lab: Notebook, body: str, sentence: str) 
     ],
 )
 def test_exercise_three_answered_in_other_ways(lab: Notebook, answer: str, broken: int) -> None:
-    assert len(exercise(lab, "three", f"which = lambda ask: {answer}").broken) == broken
+    assert len(lab.exercise("three", f"which = lambda ask: {answer}").broken) == broken

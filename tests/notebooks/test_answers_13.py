@@ -12,7 +12,7 @@ from kubedev.kubelet.devices import device_manager
 from kubedev.kubelet.pod_resources import answer
 from kubedev.lab import Machine, cpus, numa
 from tests.conftest import ROOT
-from tests.notebooks.exercises import Notebook, answers
+from tests.notebooks.exercises import Notebook, answers, read_before
 
 NAME = "13-cpus-are-not-devices"
 RIGHT = answers(NAME)
@@ -269,13 +269,7 @@ def test_the_device_manager_starts_over_a_broken_checkpoint() -> None:
 
 
 def test_s15_nothing_before_a_question_answers_it() -> None:
-    cells = nbformat.read(ROOT / f"labs/{NAME}.ipynb", as_version=4).cells
-    before = {
-        cell.id: " ".join(re.sub("<details>.*?</details>", "", c.source, flags=re.S) for c in cells[:n])
-        for n, cell in enumerate(cells)
-        if cell.id.endswith("-predict")
-    }
-    assert len(before) == 6
+    before = read_before(NAME)
     assert not re.search(r"2,6,8|whole core|largest", before["which-predict"])
     assert not re.search(r"Guaranteed|QoS|whole number", before["own-predict"])
     assert "as few" not in before["knob-predict"]
@@ -287,19 +281,12 @@ def test_s15_nothing_before_a_question_answers_it() -> None:
 # Exercises
 
 
-def exercise(lab: Notebook, name: str, answer: str | None = None) -> Any:
-    lab.run(f"{name}-scene", f"{name}-yours")
-    if answer is not None:
-        lab.say(answer)
-    return lab.run(f"{name}-check")
-
-
 @pytest.mark.parametrize(("name", "right"), list(zip(("one", "two", "three"), RIGHT, strict=True)))
 def test_the_exercises_are_solved_by_their_answers_and_not_before(
     lab: Notebook, name: str, right: str
 ) -> None:
-    assert not exercise(lab, name)
-    assert exercise(lab, name, right)
+    assert not lab.exercise(name)
+    assert lab.exercise(name, right)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +310,7 @@ def test_the_exercises_are_solved_by_their_answers_and_not_before(
     ],
 )
 def test_b44_exercise_one_answered_wrongly(lab: Notebook, change: str, sentence: str) -> None:
-    assert sentence in "\n".join(exercise(lab, "one", f"{RIGHT[0]}\n{change}").broken)
+    assert sentence in "\n".join(lab.exercise("one", f"{RIGHT[0]}\n{change}").broken)
 
 
 @pytest.mark.parametrize(
@@ -339,7 +326,7 @@ def test_b44_exercise_one_answered_wrongly(lab: Notebook, change: str, sentence:
     ],
 )
 def test_b45_exercise_two_answered_wrongly(lab: Notebook, sizes: list[int], after: list[int]) -> None:
-    assert f"your answer gives {after}" in "\n".join(exercise(lab, "two", f"sizes = {sizes}").broken)
+    assert f"your answer gives {after}" in "\n".join(lab.exercise("two", f"sizes = {sizes}").broken)
 
 
 @pytest.mark.parametrize(("size", "left"), [(6, 6), (8, 0)])
@@ -374,12 +361,12 @@ def test_b45_six_is_the_largest_single_pod_that_survives(lab: Notebook, size: in
     ],
 )
 def test_b47_exercise_three_answered_wrongly(lab: Notebook, body: str, wrong: list[str]) -> None:
-    said = exercise(lab, "three", f"def blocker(file, now):\n    return {body}").broken
+    said = lab.exercise("three", f"def blocker(file, now):\n    return {body}").broken
     assert [sentence.partition(":")[0] for sentence in said] == wrong
 
 
 def test_b47_what_exercise_three_calls_right_is_what_the_kubelet_says(lab: Notebook) -> None:
-    exercise(lab, "three")
+    lab.exercise("three")
     kinds = {"differs": "policy", "not all reserved": "reserved", "doesn't match": "cpus"}
     machines = {"static": lab.names["kept"], "none": Machine.set_up(cpus.settings(cpu_manager_policy="none"))}
     for name, ((file, now), right) in lab.names["cases"].items():
